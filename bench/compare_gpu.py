@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare_gpu.py - hone beside PyTorch on one GPU: the same networks, in one process and in turns.
 
-    python3 bench/compare_gpu.py [--cases mobilenet_v2:1,resnet50:256] [--rounds 5] [--compile] [--f32] [--json FILE]
+    python3 bench/compare_gpu.py [--cases mobilenet_v2:1,resnet50:256] [--rounds 5] [--compile] [--f32 | --tf32]
+                                   [--json FILE]
 
 A case is a zoo name and a batch. Inputs and outputs lie on the GPU: in fp16 images have their channels last. What is timed is
 the GPU's time of one replayed CUDA graph between two events, behind a kernel that keeps the GPU busy until both are
 queued, so that no launch waits for the host. Medians; `ratio` is hone's over the best peer's of the same run.
 Peers: `graph` is the network with batch norms folded, channels last, in one CUDA graph; `compile` is torch.compile with
-reduce-overhead (--compile; max-autotune with --max-autotune), TF32 is off. Errors are relative L2 against f32: hone's as
+reduce-overhead (--compile; max-autotune with --max-autotune), TF32 is off but with --tf32. Errors are relative L2 against f32: hone's as
 its build measured them, PyTorch's against itself. PyTorch's convolutions and linear layers get the zoo's weights, in
 their order, where all extents agree; else its own random ones, and its error is marked by a `*`: it is of another network.
 Needs torch, numpy, the built tool, library and CUDA module (HONE_BIN, HONE_LIB)."""
@@ -28,7 +29,8 @@ import hone_api
 import torch_models
 
 BUSY_CYCLES = 400_000  # 0.2 ms at 2 GHz
-FLAGS = {"fp16": ["--fp16"], "f32": []}
+FLAGS = {"fp16": ["--fp16"], "f32": [], "tf32": ["--tf32"]}
+FORMATS = {"fp16": ["--inputIOFormats=fp16:hwc8"], "tf32": ["--inputIOFormats=fp32:hwc8"]}
 
 
 class SessionOptions(ctypes.Structure):
@@ -77,7 +79,7 @@ def build(folder, model, batch, precision, images, level):
     onnx, engine = folder / f"{model}_{batch}.onnx", folder / f"{model}_{batch}_{precision}.hone"
     if not onnx.exists():
         tool("zoo", model, "--batch", batch, "-o", onnx)
-    formats = ["--inputIOFormats=fp16:hwc8"] if precision == "fp16" and images else []
+    formats = FORMATS.get(precision, []) if images else []
     start = time.monotonic()
     tool("build", onnx, "--device", "gpu", "--device-io", "--level", level, *FLAGS[precision], *formats, "-o", engine)
     return str(engine), time.monotonic() - start
@@ -192,6 +194,10 @@ def take_weights(model, path):
     return True
 
 
+def allow_tf32(on):
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = on
+
+
 def peers(name, batch, precision, stream, options, onnx):
     """Functions that queue one run, by name; the error of PyTorch in this precision; whether its weights are the zoo's."""
     torch.manual_seed(0)
@@ -200,8 +206,10 @@ def peers(name, batch, precision, stream, options, onnx):
     model = model.cuda()
     arguments = torch_models.inputs(name, batch, "cuda")
     error = 0.0
+    allow_tf32(False)
     with torch.no_grad():
         want = first(model(*arguments)).float().cpu().numpy()
+        allow_tf32(precision == "tf32")
         if precision == "fp16":
             model = model.half()
             arguments = tuple(a.half() if a.is_floating_point() else a for a in arguments)
@@ -268,9 +276,10 @@ def main():
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--max-autotune", action="store_true")
     parser.add_argument("--f32", action="store_true")
+    parser.add_argument("--tf32", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args()
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    precision = "tf32" if options.tf32 else "f32" if options.f32 else "fp16"
     rows = []
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}; microseconds of the GPU")
     print(f"{'model':18s} batch type  {'hone':>9s} {'graph':>9s} {'compile':>9s} ratio  error    PyTorch's build s", flush=True)
@@ -278,7 +287,7 @@ def main():
         for case in options.cases.split(","):
             name, batch = case.split(":")
             try:
-                row = measure(pathlib.Path(folder), name, int(batch), "f32" if options.f32 else "fp16", options)
+                row = measure(pathlib.Path(folder), name, int(batch), precision, options)
             except RuntimeError as error:
                 print(f"{name:18s} {batch:>5s} {error}", flush=True)
                 continue

@@ -124,7 +124,8 @@ static int read_limits(cli_tool *cli, build *b) {
 
 /* --stronglyTyped: no option beside it may allow a type that the model does not have. */
 static int check_strong_types(cli_tool *cli) {
-  static const char *const others[] = {"best", "bf16", "fp16", "int8", "int4", "layerPrecisions", "layerOutputTypes"};
+  static const char *const others[] = {
+      "best", "bf16", "fp16", "tf32", "int8", "int4", "layerPrecisions", "layerOutputTypes"};
   if (!cli_takes(cli->command, "stronglyTyped") || !cli_has(cli, "stronglyTyped")) return CLI_EXIT_OK;
   for (size_t i = 0; i < CLI_COUNT(others); ++i)
     if (cli_takes(cli->command, others[i]) && cli_has(cli, others[i]))
@@ -142,7 +143,10 @@ static void tell_memory(const cli_tool *cli) {
 static uint32_t allowed_types(const cli_tool *cli) {
   const bool all = cli_has(cli, "best");
   return (all || cli_has(cli, "bf16") ? HONE_BIT(HONE_BF16) : 0) |
-         (all || cli_has(cli, "fp16") ? HONE_BIT(HONE_F16) : 0);
+         (all || cli_has(cli, "fp16") ? HONE_BIT(HONE_F16) : 0) |
+         ((all && !(cli_takes(cli->command, "noTF32") && cli_has(cli, "noTF32"))) || cli_has(cli, "tf32")
+              ? HONE_BIT(HONE_TF32)
+              : 0);
 }
 
 static int read_options(cli_tool *cli, const cli_model *model, build *b) {
@@ -204,7 +208,7 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
       strcmp(cli->command->name, "verify") != 0 && strcmp(cli->command->name, "advise") != 0)
     cli_note(cli,
              "warning: --max-error bounds what narrower types do to the outputs, and none is allowed (--bf16, --fp16, "
-             "--best, --layerPrecisions)");
+             "--tf32, --best, --layerPrecisions)");
   if (code == CLI_EXIT_OK) code = read_limits(cli, b);
   return code == CLI_EXIT_OK ? read_profiles(cli, model, b) : code;
 }

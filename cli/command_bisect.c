@@ -88,7 +88,7 @@ static int refine_passes(cli_bisect *b, cli_finding *f) {
 
 /* Are types narrower than the model's asked for? */
 static bool asks_types(const cli_tool *cli) {
-  static const char *const names[] = {"fp16", "bf16", "best", "int8", "layerPrecisions", "layerOutputTypes"};
+  static const char *const names[] = {"fp16", "bf16", "tf32", "best", "int8", "layerPrecisions", "layerOutputTypes"};
   for (size_t i = 0; i < CLI_COUNT(names); ++i)
     if (cli_has(cli, names[i])) return true;
   return false;

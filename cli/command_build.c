@@ -113,11 +113,26 @@ static hone_status open_carried(cli_tool *cli, const char *path, hone_engine **o
 }
 
 static int check_from(cli_tool *cli) {
-  static const char *const kept[] = {
-      "shapes",    "profile", "minShapes", "optShapes",     "maxShapes",       "bf16",
-      "fp16",      "best",    "int8",      "int4",          "layerPrecisions", "layerOutputTypes",
-      "reference", "disable", "device-io", "scratch-limit", "keep-subnormals", "memPoolSize",
-      "machine"};
+  static const char *const kept[] = {"shapes",
+                                     "profile",
+                                     "minShapes",
+                                     "optShapes",
+                                     "maxShapes",
+                                     "bf16",
+                                     "fp16",
+                                     "tf32",
+                                     "best",
+                                     "int8",
+                                     "int4",
+                                     "layerPrecisions",
+                                     "layerOutputTypes",
+                                     "reference",
+                                     "disable",
+                                     "device-io",
+                                     "scratch-limit",
+                                     "keep-subnormals",
+                                     "memPoolSize",
+                                     "machine"};
   if (cli_text(cli, "model")) return cli_usage_error(cli, "--from stands in the place of a model; both are named");
   for (size_t i = 0; i < CLI_COUNT(kept); ++i)
     if (cli_has(cli, kept[i]))

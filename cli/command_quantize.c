@@ -13,6 +13,8 @@ const cli_option cli_quantize_options[] = {
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"method", CLI_TEXT, "NAME", .doc = "how ranges are picked: mse (default), minmax, percentile[:P], entropy"},
     {"activations", CLI_TEXT, "u8|s8", .doc = "u8 with zero points (default), or s8 without, as TensorRT takes them"},
+    {"fp8", CLI_FLAG,
+     .doc = "8-bit floats (e4m3) for activations and weights of layers; biases and what layers write stay in f32"},
     {"per-tensor", CLI_FLAG, .doc = "one scale for a layer's weights, instead of one for each output channel"},
     {"correct", CLI_TEXT, "NAME,...",
      .doc = "what is corrected without training, where outputs come nearer: align, bias (usual), equalise, smooth, "
@@ -93,6 +95,9 @@ int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const c
   if (activations && strcmp(activations, "u8") != 0 && strcmp(activations, "s8") != 0)
     return cli_usage_error(cli, "--activations is u8 or s8, not \"%s\"", activations);
   if (activations) out->activations = strcmp(activations, "s8") == 0 ? HONE_I8 : HONE_U8;
+  const bool of_floats = cli_takes(cli->command, "fp8") && cli_has(cli, "fp8");
+  if (activations && of_floats) return cli_usage_error(cli, "--fp8 has floats in the place of --activations' bytes");
+  if (of_floats) out->activations = HONE_F8E4M3FN;
   return CLI_EXIT_OK;
 }
 
@@ -103,16 +108,16 @@ static const struct {
   hone_dtype dtype;
 } weight_types[] = {{"int8", HONE_I8}, {"int4", HONE_I4}, {"uint8", HONE_U8}, {"uint4", HONE_U4}};
 
-static const char *weights_name(hone_dtype dtype) {
+static const char *type_name(const hone_quantize_options *options) {
   for (size_t i = 0; i < CLI_COUNT(weight_types); ++i)
-    if (weight_types[i].dtype == dtype) return weight_types[i].name;
-  return "int8"; /* activations, too */
+    if (weight_types[i].dtype == options->weights) return weight_types[i].name;
+  return options->activations == HONE_F8E4M3FN ? "fp8" : "int8"; /* activations, too */
 }
 
 /* --weights TYPE[:BLOCK]; without it nothing changes. Exit code. */
 static int read_weights(cli_tool *cli, hone_quantize_options *out) {
-  static const char *const others[] = {"calib",      "calib-count",   "ranges",  "method", "activations",
-                                       "per-tensor", "no-correction", "correct", "table"};
+  static const char *const others[] = {"calib", "calib-count", "ranges",        "method",  "activations",
+                                       "fp8",   "per-tensor",  "no-correction", "correct", "table"};
   const char *given = cli_text(cli, "weights"), *colon = given ? strchr(given, ':') : NULL;
   if (!given) return CLI_EXIT_OK;
   for (size_t i = 0; i < CLI_COUNT(others); ++i)
@@ -159,11 +164,10 @@ static int quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_option
   } else {
     const long long layers = t.layers, all = t.layers + t.floats;
     if (options->weights != HONE_NONE)
-      printf("%s: %lld of %lld layers with weights of %s; %.1f s\n", output, layers, all,
-             weights_name(options->weights), seconds);
+      printf("%s: %lld of %lld layers with weights of %s; %.1f s\n", output, layers, all, type_name(options), seconds);
     else
-      printf("%s: %lld of %lld layers in 8 bits, %lld activations; %.1f s\n", output, layers, all, (long long)t.tensors,
-             seconds);
+      printf("%s: %lld of %lld layers in %s, %lld activations; %.1f s\n", output, layers, all,
+             options->activations == HONE_F8E4M3FN ? "8-bit floats" : "8 bits", (long long)t.tensors, seconds);
   }
   cli_next(cli, "hone build %s", output);
   return CLI_EXIT_OK;
@@ -218,7 +222,7 @@ int cli_command_quantize(cli_tool *cli) {
   if (options.weights == HONE_NONE && !cli_has(cli, "calib") && !cli_has(cli, "ranges"))
     return cli_usage_error(cli, "--calib FOLDER must be given: samples of what the model will see");
   if (!output) {
-    default_output(path, weights_name(options.weights), made, sizeof made);
+    default_output(path, type_name(&options), made, sizeof made);
     output = made;
   }
   code = cli_check_output("output", output, CLI_WRITES_FILE);

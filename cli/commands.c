@@ -222,6 +222,7 @@ static const cli_command quantize = {
                 "  hone quantize mobilenet.onnx --calib photos --mean 0.485,0.456,0.406 \\\n"
                 "      --std 0.229,0.224,0.225 --table\n"
                 "  hone quantize model.onnx --calib photos --activations s8 --keep 'head/*'\n"
+                "  hone quantize bert.onnx --calib sentences.npz --fp8\n"
                 "  hone quantize model.onnx --ranges model.calib --calib photos\n"
                 "  hone quantize model.onnx --weights uint4:32 -o model_uint4.onnx\n",
     .run = cli_command_quantize,

@@ -77,11 +77,12 @@ const cli_option cli_build_options[] = {
     {"bf16", CLI_FLAG, .doc = "allow layers to compute and to hold values in bf16, where that is faster",
      .often = true},
     {"fp16", CLI_FLAG, .doc = "allow layers to compute and to hold values in f16, where that is faster"},
+    {"tf32", CLI_FLAG, .doc = "allow a GPU's layers to multiply f32 with ten bits behind the point (tf32)"},
     {"max-error", CLI_REAL, "E",
      .doc = "relative L2 that outputs may be from those of f32: layers return to f32 until it holds; hone verify holds "
             "a model's outputs against the reference's with it (default 1e-4; integers must be equal)",
      .high = 1e6, .often = true},
-    {"best", CLI_FLAG, .doc = "allow every type that there are tactics for: bf16 and f16"},
+    {"best", CLI_FLAG, .doc = "allow every type that there are tactics for: bf16, f16 and tf32"},
     {"device-io", CLI_FLAG,
      .doc = "inputs and outputs lie in the GPU's memory, where the caller's kernels write and read them"},
     {"maxAuxStreams", CLI_INT, "N",

@@ -16,8 +16,8 @@ const cli_option cli_precision_options[] = {
     {"precisionConstraints", CLI_TEXT, "none|prefer|obey",
      .doc = "whether --layerPrecisions and --layerOutputTypes are ignored, preferred or required (the default)"},
     {"layerPrecisions", CLI_LIST, "NODE:TYPE",
-     .doc = "the type a layer reads and multiplies in: fp32, fp16 or bf16 for one of fp32, else its own; * matches "
-            "any name; separated by commas"},
+     .doc = "the type a layer reads and multiplies in: fp32, fp16, bf16 or tf32 for one of fp32, else its own; * "
+            "matches any name; separated by commas"},
     {"layerOutputTypes", CLI_LIST, "NODE:TYPE", .doc = "the types that a layer's outputs are held in, separated by +"},
     {0},
 };
@@ -31,7 +31,7 @@ const cli_option cli_trt_build_options[] = {
     {"avgTiming", CLI_INT, "N", .same_as = "timing-runs"},
     {"maxTactics", CLI_INT, "N", .same_as = "max-tactics"},
     {"tacticSources", CLI_LIST, "+NAME,-NAME", .same_as = "tactic-sources"},
-    {"noTF32", CLI_FLAG, .doc = "no effect: f32 is always computed in f32"},
+    {"noTF32", CLI_FLAG, .doc = "no effect: f32 is computed in f32, unless --tf32 or --best allow more"},
     {"inputIOFormats", CLI_LIST, "TYPE:FORMAT",
      .doc = "type and format of all inputs, or of each in order: the model's types in chw; with --device-io fp16 and "
             "bf16, too, and hwc8"},
@@ -99,7 +99,7 @@ const cli_option cli_trt_bench_options[] = {
     {0},
 };
 
-#define PRECISION "hone computes in the model's own types, in bf16, f16 and bytes"
+#define PRECISION "hone computes in the model's own types, in bf16, f16, tf32 and bytes"
 #define WEIGHTS "engines keep their weights"
 #define ENGINE "an engine is one file, which says which version and CPU features it needs"
 #define DLA "there is no such device"
@@ -109,7 +109,6 @@ const cli_option cli_trt_bench_options[] = {
 #define TILING "regions are chosen by the times of their tactics"
 const cli_option cli_trt_not_yet[] = {
     {"fp8", CLI_NOT_YET, .doc = PRECISION},
-    {"tf32", CLI_NOT_YET, .doc = PRECISION},
     {"sparsity", CLI_NOT_YET, .doc = "there are no sparse tactics"},
     {"layerDeviceTypes", CLI_NOT_YET, .doc = DLA},
     {"decomposableAttentions", CLI_NOT_YET, .doc = "attention is fused where a tactic has its shape"},

@@ -11,9 +11,10 @@ static hone_dtype read_dtype(const char *text, size_t length) {
   static const struct {
     const char *name;
     hone_dtype dtype;
-  } rows[] = {{"fp32", HONE_F32},     {"fp16", HONE_F16},  {"bf16", HONE_BF16}, {"fp64", HONE_F64}, {"int8", HONE_I8},
-              {"int16", HONE_I16},    {"int32", HONE_I32}, {"int64", HONE_I64}, {"uint8", HONE_U8}, {"bool", HONE_BOOL},
-              {"fp8", HONE_F8E4M3FN}, {"int4", HONE_I4},   {"fp4", HONE_F4E2M1}};
+  } rows[] = {{"fp32", HONE_F32},   {"fp16", HONE_F16},  {"bf16", HONE_BF16},    {"fp64", HONE_F64},
+              {"int8", HONE_I8},    {"int16", HONE_I16}, {"int32", HONE_I32},    {"int64", HONE_I64},
+              {"uint8", HONE_U8},   {"bool", HONE_BOOL}, {"fp8", HONE_F8E4M3FN}, {"int4", HONE_I4},
+              {"fp4", HONE_F4E2M1}, {"tf32", HONE_TF32}};
   char name[32];
   if (length >= sizeof name) return HONE_NONE;
   memcpy(name, text, length);
@@ -97,8 +98,9 @@ static void check_layer(layer_check *check, const spec *s, const hone_node_info 
     }
     const hone_dtype is = check->outputs ? dtype_of(node->out[i]) : computes_in(node);
     const hone_dtype wanted = read_dtype(at, length);
-    const bool builds = is == HONE_F32 && (wanted == HONE_F16 || wanted == HONE_BF16);
-    const bool passes = builds || (any && is_float(wanted) && !is_float(is));
+    const bool arithmetic = wanted == HONE_TF32 && !check->outputs;
+    const bool builds = is == HONE_F32 && (wanted == HONE_F16 || wanted == HONE_BF16 || arithmetic);
+    const bool passes = builds || (any && (arithmetic || is_float(wanted)) && !is_float(is));
     if (is != HONE_NONE && is != wanted && !passes) refuse(check, node, is, at, length);
     at += length + 1;
   }
@@ -132,7 +134,8 @@ static int read_specs(layer_check *check) {
       for (const char *type = colon + 1; type < end;) {
         const size_t length = strcspn(type, "+,");
         if (read_dtype(type, length) == HONE_NONE)
-          return cli_usage_error(check->cli, "--%s: there is no type %.*s; types: fp32, fp16, bf16, int32, int64, int8",
+          return cli_usage_error(check->cli,
+                                 "--%s: there is no type %.*s; types: fp32, fp16, bf16, tf32, int32, int64, int8",
                                  check->option, (int)length, type);
         type += length + 1;
       }
@@ -353,7 +356,10 @@ int cli_read_port_formats(cli_tool *cli, const cli_model *model, cli_port_format
 
 int cli_check_types(cli_tool *cli, const cli_model *model) {
   if (!cli_takes(cli->command, "inputIOFormats")) return CLI_EXIT_OK;
-  if (cli_has(cli, "noTF32")) cli_note(cli, "--noTF32: f32 is computed in f32 in any case");
+  if (cli_has(cli, "noTF32") && cli_has(cli, "tf32"))
+    return cli_usage_error(cli, "--tf32 allows what --noTF32 forbids");
+  if (cli_has(cli, "noTF32") && !cli_has(cli, "best"))
+    cli_note(cli, "--noTF32: f32 is computed in f32 unless --tf32 is given");
   const bool on_device = cli_has(cli, "device-io"); /* the build sees to them */
   int code = on_device ? CLI_EXIT_OK : check_formats(cli, model, "inputIOFormats", true);
   if (!on_device && code == CLI_EXIT_OK) code = check_formats(cli, model, "outputIOFormats", false);

@@ -80,7 +80,8 @@ static void build_options(const ep_provider *p, const hone_profile_shape *shapes
                               .level = o->level == 0 ? -1 : o->level,
                               .timing_cache_path = *o->timing_cache ? o->timing_cache : NULL,
                               .time_budget_ms = o->time_budget_ms,
-                              .precisions = (o->fp16 ? HONE_BIT(HONE_F16) : 0) | (o->bf16 ? HONE_BIT(HONE_BF16) : 0),
+                              .precisions = (o->fp16 ? HONE_BIT(HONE_F16) : 0) | (o->bf16 ? HONE_BIT(HONE_BF16) : 0) |
+                                            (o->tf32 ? HONE_BIT(HONE_TF32) : 0),
                               .max_error = o->max_error,
                               .keep_subnormals = o->keep_subnormals};
 }

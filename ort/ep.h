@@ -59,7 +59,7 @@ typedef struct ep_profile {
 typedef struct ep_options {
   ep_arena arena;
   int level, threads, min_nodes, device_index;
-  bool fp16, bf16, keep_subnormals, context_enable, context_embed;
+  bool fp16, bf16, tf32, keep_subnormals, context_enable, context_embed;
   double max_error;
   int64_t time_budget_ms;
   const char *device, *cache_dir, *timing_cache, *context_path, *context_prefix; /* "": none */

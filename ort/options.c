@@ -28,6 +28,7 @@ static const option_row rows[] = {
     {"time_budget_ms", OPTION_MS, AT(time_budget_ms), 0, INT64_C(1000000000000), 0, NULL},
     {"fp16", OPTION_BOOL, AT(fp16), 0, 1, 0, NULL},
     {"bf16", OPTION_BOOL, AT(bf16), 0, 1, 0, NULL},
+    {"tf32", OPTION_BOOL, AT(tf32), 0, 1, 0, NULL},
     {"max_error", OPTION_REAL, AT(max_error), 0, 1, 0, NULL},
     {"keep_subnormals", OPTION_BOOL, AT(keep_subnormals), 0, 1, 0, NULL},
     {"device", OPTION_TEXT, AT(device), 0, 0, 0, NULL},
@@ -153,8 +154,9 @@ void ep_options_free(ep_options *options) {
 }
 
 void ep_options_text(const ep_options *options, char *out, size_t room) {
-  (void)snprintf(out, room,
-                 "level %d, budget %lld, threads %d, fp16 %d, bf16 %d, max_error %g, subnormals %d, device %s %d",
-                 options->level, (long long)options->time_budget_ms, options->threads, options->fp16, options->bf16,
-                 options->max_error, options->keep_subnormals, options->device, options->device_index);
+  (void)snprintf(
+      out, room,
+      "level %d, budget %lld, threads %d, fp16 %d, bf16 %d, tf32 %d, max_error %g, subnormals %d, device %s %d",
+      options->level, (long long)options->time_budget_ms, options->threads, options->fp16, options->bf16, options->tf32,
+      options->max_error, options->keep_subnormals, options->device, options->device_index);
 }

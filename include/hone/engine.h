@@ -31,8 +31,8 @@ typedef void (*hone_progress_fn)(void *user, const char *what, int64_t done, int
  * allowed there, whatever the build's precisions are. Of a fused node the last entry for any of its layers counts. */
 typedef struct hone_layer_type {
   const char *node;   /* of the model or of the optimised graph; a glob of fnmatch(3) */
-  hone_dtype compute; /* what it reads and multiplies in: F32, F16, BF16; NONE: as is fastest */
-  hone_dtype output;  /* what its outputs are held in: likewise */
+  hone_dtype compute; /* what it reads and multiplies in: F32, F16, BF16, TF32; NONE: as is fastest */
+  hone_dtype output;  /* what its outputs are held in: F32, F16, BF16; NONE: likewise */
   bool preferred;     /* where no tactic does so, a warning says so and any other runs; else the build fails */
 } hone_layer_type;
 
@@ -73,9 +73,9 @@ typedef struct hone_build_options {
   /* Subnormal numbers (f32 below 1.2e-38) slow many processors down a hundredfold. The engine's runs take zero for
    * them, in its f32 constants, too, in all threads and for the time of the run alone; true: they count. */
   bool keep_subnormals;
-  /* Set of HONE_BIT(HONE_F16) and HONE_BIT(HONE_BF16): types in which what is f32 in the graph may be held and
-   * computed, where that is faster; each tactic's error stays within the bound of its type. 0: results are those of
-   * f32. */
+  /* Set of HONE_BIT(HONE_F16), HONE_BIT(HONE_BF16) and HONE_BIT(HONE_TF32): types in which what is f32 in the graph may
+   * be held and computed (tf32: multiplied, on GPUs), where that is faster; each tactic's error stays within the bound
+   * of its type. 0: results are those of f32. */
   uint32_t precisions;
   /* Bounds the relative L2 distance of each floating-point output from that of the engine without narrow types, on
    * `inputs` and seeded numbers for the others, at the opt shapes. Layers return to f32 until it holds, those first

@@ -46,8 +46,11 @@ typedef struct hone_quantize_options {
   uint32_t struct_size;
   hone_calibration_fn sample; /* NULL: ranges come from cache_path alone */
   void *sample_user;
-  const char *method; /* "mse", "minmax", "percentile[:PERCENT]", "entropy"; NULL: "mse" */
-  /* What activations become: U8 with zero points, or I8 without (symmetric, as TensorRT wants them). NONE: U8. */
+  const char *method; /* "mse", "minmax", "percentile[:PERCENT]", "entropy"; NULL: "mse"; of 8-bit floats "minmax" */
+  /* What activations become: U8 with zero points, or I8 without (symmetric, as TensorRT wants them). NONE: U8.
+   * F8E4M3FN (OCP OFP8): 8-bit floats, the weights, too, by scales whose largest is 448, without zero points; layers
+   * write f32, biases stay in it, and nothing between layers is rounded. mse and entropy, and corrections but "bias",
+   * are INVALID with it. */
   hone_dtype activations;
   bool per_tensor;         /* weights have one scale a layer, instead of one for each output channel */
   const char *const *keep; /* nodes that stay in f32: names or operators, globs. INVALID: one fits nothing */

@@ -43,7 +43,10 @@ typedef enum hone_dtype {
   HONE_U2 = 24,
   HONE_C64 = 25,
   HONE_C128 = 26,
-  HONE_DTYPE_COUNT = 27
+  HONE_DTYPE_COUNT = 27,
+  /* Of arithmetic alone, no tensor has it: what f32 holds is multiplied with ten bits behind the point, and summed in
+   * f32. Behind the count, so that no type of a tensor ever has its number. */
+  HONE_TF32 = 31
 } hone_dtype;
 
 /* Sets of element types, for ports. */

@@ -85,8 +85,9 @@ bool py_shapes_take(py_pool *pool, PyObject *object, const hone_profile_shape **
   return true;
 }
 
+/* tf32 is no element type, but one to compute in. */
 static bool dtype_take(const char *name, hone_dtype *out) {
-  *out = name ? py_dtype_find(name) : HONE_NONE;
+  *out = !name ? HONE_NONE : strcmp(name, hone_dtype_name(HONE_TF32)) == 0 ? HONE_TF32 : py_dtype_find(name);
   if (!name || *out != HONE_NONE) return true;
   PyErr_Format(PyExc_ValueError, "layer_types: there is no element type \"%s\"", name);
   return false;

@@ -21,7 +21,7 @@ Shape = Sequence[int]
 ShapesLike = Union[None, Mapping[str, Any], Sequence[Mapping[str, Any]]]
 DeviceLike = str
 
-_F16, _BF16 = 1 << 2, 1 << 3  # HONE_BIT of hone_dtype
+_F16, _BF16, _TF32 = 1 << 2, 1 << 3, 1 << 31  # HONE_BIT of hone_dtype
 
 
 class TimingInterrupted(UserWarning):
@@ -71,7 +71,8 @@ def open_model(model: ModelLike, *, cache_dir: Optional[Path] = None, memory_lim
 def build(model: ModelLike, out: Optional[Path] = None, *, shapes: ShapesLike = None, device: DeviceLike = "cpu",
           threads: Optional[int] = None, level: Optional[int] = None, lock: Optional[Path] = None,
           timing_cache: Optional[Path] = None, budget: Optional[float] = None, fp16: bool = False, bf16: bool = False,
-          best: bool = False, max_error: Optional[float] = None, inputs: Optional[Mapping[str, Any]] = None,
+          tf32: bool = False, best: bool = False, max_error: Optional[float] = None,
+          inputs: Optional[Mapping[str, Any]] = None,
           layer_types: Sequence[tuple[str, Optional[str], Optional[str]]] = (), tactics: Sequence[str] = (),
           tactic_sources: Sequence[str] = (), disable_passes: Sequence[str] = (), timing_runs: int = 0,
           max_tactics: int = 0, scratch_limit: int = 0, memory_limit: int = 0, seed: int = 0,
@@ -89,7 +90,8 @@ def build(model: ModelLike, out: Optional[Path] = None, *, shapes: ShapesLike = 
     lock          a text file: choices are taken from it where it exists, else written there
     timing_cache  times that were measured before; read, and written back
     budget        seconds of timing at most; the rest by estimates
-    fp16, bf16    layers may be held and computed in it where that is faster; best: both
+    fp16, bf16    layers may be held and computed in it where that is faster
+    tf32          a GPU's layers may multiply f32 with ten bits behind the point; best: all three
     max_error     bounds the outputs' relative L2 distance from f32, on `inputs` where given
     layer_types   (node or glob, compute type, output type), as trtexec's --layerPrecisions and --layerOutputTypes
     device_io     on a GPU: inputs and outputs stay in its memory, where torch.Tensors on it go in and, by `out=`, come out
@@ -114,7 +116,8 @@ def build(model: ModelLike, out: Optional[Path] = None, *, shapes: ShapesLike = 
             lock=None if lock is None else os.fspath(lock),
             timing_cache=None if timing_cache is None else os.fspath(timing_cache),
             time_budget_ms=0 if budget is None else max(1, int(budget * 1000)),
-            precisions=(_F16 if fp16 or best else 0) | (_BF16 if bf16 or best else 0), max_error=max_error or 0.0,
+            precisions=(_F16 if fp16 or best else 0) | (_BF16 if bf16 or best else 0) | (_TF32 if tf32 or best else 0),
+            max_error=max_error or 0.0,
             inputs=None if inputs is None else dict(inputs),
             layer_types=[(node, compute, output, False) for node, compute, output in layer_types],
             tactics=list(tactics), tactic_sources=list(tactic_sources), disable_passes=list(disable_passes),

@@ -20,7 +20,7 @@ class Quantized(Network):
         return {name: why for name, _, why in self.layers if why is not None}
 
 
-def quantize(model: ModelLike, samples: Iterable[Any], *, method: str = "mse", activations: str = "uint8",
+def quantize(model: ModelLike, samples: Iterable[Any], *, method: Optional[str] = None, activations: str = "uint8",
              per_tensor: bool = False, keep: Sequence[str] = (), cache: Optional[Path] = None,
              correct_biases: bool = True, device: DeviceLike = "cpu", threads: Optional[int] = None,
              progress: ProgressLike = None) -> Quantized:
@@ -28,8 +28,8 @@ def quantize(model: ModelLike, samples: Iterable[Any], *, method: str = "mse", a
 
     samples      arrays for the model's one input, or {name: array} each, some tens to hundreds. They are read more than
                  once: what is no list or tuple is kept in memory
-    method       "mse", "minmax", "percentile[:PERCENT]", "entropy"
-    activations  "uint8" with zero points, or "int8" without
+    method       "mse" (default), "minmax", "percentile[:PERCENT]", "entropy"; of 8-bit floats "minmax" or a percentile
+    activations  "uint8" with zero points, "int8" without, or "float8_e4m3fn": 8-bit floats
     keep         nodes that stay in f32: names or operators, globs
     cache        ranges in a text file: taken from it where it exists, else written there
     """

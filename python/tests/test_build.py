@@ -73,6 +73,8 @@ def test_choices(model):
     assert all(step.tactic.split("{")[0].endswith(".c") for step in portable.steps)
     half = hone.build(model, level=1, threads=1, bf16=True, max_error=0.1, layer_types=[("*", "bfloat16", None)])
     assert any("bf16" in step.tactic for step in half.steps) and 0 < half.summary["output_error"] <= 0.1
+    plain = hone.build(model, level=0, threads=1, tf32=True)
+    assert [step.tactic for step in plain.steps] == [step.tactic for step in hone.build(model, level=0, threads=1).steps]
     unfused = hone.build(model, level=0, threads=1, disable_passes=["fuse_linear", "group_elementwise"])
     assert len(unfused.steps) >= 2
 
@@ -96,6 +98,7 @@ REFUSED = [
     ({"tactics": [3]}, TypeError, "tactics"),
     ({"inputs": {"x": [1.0]}, "max_error": 0.1}, TypeError, "no array"),
     ({"layer_types": [("*", "f33", None)]}, ValueError, "f33"),
+    ({"layer_types": [("*", None, "tf32")]}, hone.InvalidError, "tf32"),
     ({"disable_passes": ["no such pass"]}, hone.InvalidError, "no such pass"),
     ({"timing_runs": -1}, hone.InvalidError, "timing_runs"),
     ({"memory_limit": 1}, hone.OutOfMemoryError, None),

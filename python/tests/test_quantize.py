@@ -36,8 +36,12 @@ def test_options(tmp_path):
                          correct_biases=False, threads=1)
     assert len(made.layers) == 2 and cache.read_text(encoding="utf-8")
     assert hone.quantize(mlp_network(), SAMPLES[:1], cache=cache, threads=1).layers
+    floats = hone.quantize(mlp_network(), SAMPLES, activations="float8_e4m3fn", threads=1)
+    error = numpy.linalg.norm(hone.build(floats, level=0, threads=1)(SAMPLES[0]) - mlp_of(SAMPLES[0]))
+    assert len(floats.layers) == 2 and 0 < error < 0.1 * numpy.linalg.norm(mlp_of(SAMPLES[0]))
     for arguments, kind in [({"method": "no such"}, hone.InvalidError), ({"keep": ["no such layer"]}, hone.InvalidError),
-                            ({"activations": "float32"}, hone.InvalidError)]:
+                            ({"activations": "float32"}, hone.InvalidError),
+                            ({"activations": "float8_e4m3fn", "method": "mse"}, hone.InvalidError)]:
         with pytest.raises(kind):
             hone.quantize(mlp_network(), SAMPLES, threads=1, **arguments)
 

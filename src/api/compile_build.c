@@ -311,6 +311,7 @@ static hone_status check_lists(hone_diagnostics *diag, const hone_build_options 
 static bool is_layer_type(hone_dtype dtype) {
   return dtype == HONE_NONE || dtype == HONE_F32 || dtype == HONE_F16 || dtype == HONE_BF16;
 }
+static bool is_compute_type(hone_dtype dtype) { return is_layer_type(dtype) || dtype == HONE_TF32; }
 
 static hone_status check_layer_types(hone_diagnostics *diag, const hone_build_options *options) {
   HN_TRY(
@@ -318,18 +319,20 @@ static hone_status check_layer_types(hone_diagnostics *diag, const hone_build_op
   for (int i = 0; i < options->layer_type_count; ++i) {
     const hone_layer_type *entry = &options->layer_types[i];
     if (!entry->node) return HN_FAIL(diag, HONE_INVALID, "build option layer_types: entry %d names no node", i);
-    if (!is_layer_type(entry->compute) || !is_layer_type(entry->output))
-      return HN_FAIL(diag, HONE_INVALID, "build option layer_types: %s: allowed are f32, f16 and bf16, not %s",
-                     entry->node, hone_dtype_name(is_layer_type(entry->compute) ? entry->output : entry->compute));
+    if (!is_compute_type(entry->compute) || !is_layer_type(entry->output))
+      return HN_FAIL(diag, HONE_INVALID,
+                     "build option layer_types: %s: allowed are f32, f16, bf16 and, to compute in, tf32, not %s",
+                     entry->node, hone_dtype_name(is_compute_type(entry->compute) ? entry->output : entry->compute));
   }
   return HONE_OK;
 }
 
 static hone_status check_precision(hone_diagnostics *diag, const hone_build_options *options) {
-  const uint32_t narrow = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16);
+  const uint32_t narrow = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16) | HONE_BIT(HONE_TF32);
   if (options->precisions & ~narrow)
-    return HN_FAIL(diag, HONE_INVALID, "build option precisions is 0x%x; allowed are f16 (0x%x) and bf16 (0x%x)",
-                   options->precisions, HONE_BIT(HONE_F16), HONE_BIT(HONE_BF16));
+    return HN_FAIL(diag, HONE_INVALID,
+                   "build option precisions is 0x%x; allowed are f16 (0x%x), bf16 (0x%x) and tf32 (0x%x)",
+                   options->precisions, HONE_BIT(HONE_F16), HONE_BIT(HONE_BF16), HONE_BIT(HONE_TF32));
   if (!(options->max_error >= 0) || options->max_error > 1e6)
     return HN_FAIL(diag, HONE_INVALID, "build option max_error is %g; allowed are 0 to 1e6", options->max_error);
   return check_layer_types(diag, options);

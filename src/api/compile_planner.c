@@ -351,6 +351,9 @@ hone_status hone_graph_plan(hone_context *context, const hone_graph *graph, hone
   HN_TRY(take_options(&p, given));
   hone_quantize_options quantize;
   HN_OPTIONS(&context->diag, "quantize", p.options.quantize, hone_quantize_options, sample_user, &quantize);
+  if (quantize.activations == HONE_F8E4M3FN)
+    return HN_FAIL(&context->diag, HONE_INVALID,
+                   "quantize option activations: plans have layers in bytes, not in e4m3");
   HN_TRY(part_samples(&p, &quantize));
   hone_graph *fixed = NULL;
   hn_arena_init(&p.arena, context->allocator);

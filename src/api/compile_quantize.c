@@ -124,7 +124,9 @@ static void tell(const hn_quantizing *q) {
 hone_status hn_quantize_find_sites(hn_quantizing *q) {
   HN_TRY(hn_sites_check_floats(q->graph));
   HN_TRY(prepare(q));
-  HN_TRY(hn_sites_find(q->graph, q->options.keep, q->options.keep_count, &q->arena, &q->sites));
+  const bool of_floats = q->scheme.dtype == HONE_F8E4M3FN;
+  HN_TRY((of_floats ? hn_sites_find_inputs : hn_sites_find)(q->graph, q->options.keep, q->options.keep_count, &q->arena,
+                                                            &q->sites));
   if (q->sites.count > 0) return hn_channels_find(q->graph, &q->arena, &q->channels);
   const char *why = q->sites.node_count > 0 ? q->sites.nodes[0].why : NULL;
   return HN_FAIL(&q->context->diag, HONE_UNSUPPORTED, "no layer of the model can be quantised: %s%s%s",
@@ -170,12 +172,16 @@ static hone_status take_options(hone_diagnostics *diag, const hone_quantize_opti
   HN_TRY(hn_argument_range(diag, "quantize option sample_count", out->sample_count, 0, 1000000000));
   HN_TRY(hn_quantize_check_weights(diag, out));
   if (out->activations == HONE_NONE) out->activations = HONE_U8;
-  if (out->activations != HONE_U8 && out->activations != HONE_I8)
-    return HN_FAIL(diag, HONE_INVALID, "quantize option activations: allowed are u8 and i8");
-  HN_TRY(hn_quantize_check_corrections(diag, out->corrections));
-  q->scheme = (hn_scheme){.dtype = out->activations, .symmetric = out->activations == HONE_I8};
-  if (!out->method) out->method = hn_pickers[0].name;
+  const bool of_floats = out->activations == HONE_F8E4M3FN;
+  if (out->activations != HONE_U8 && out->activations != HONE_I8 && !of_floats)
+    return HN_FAIL(diag, HONE_INVALID, "quantize option activations: allowed are u8, i8 and f8e4m3fn");
+  HN_TRY(hn_quantize_check_corrections(diag, out->corrections, of_floats));
+  q->scheme = (hn_scheme){.dtype = out->activations, .symmetric = out->activations != HONE_U8};
+  if (!out->method) out->method = of_floats ? "minmax" : hn_pickers[0].name;
   q->picker = hn_picker_find(out->method, &q->picker_number);
+  if (q->picker && q->picker->even && of_floats)
+    return HN_FAIL(diag, HONE_INVALID,
+                   "quantize option method: %s is for bytes; 8-bit floats take minmax or percentile", out->method);
   if (q->picker) return HONE_OK;
   char names[256] = "";
   size_t used = 0;

@@ -110,7 +110,7 @@ static void differ(const layer *l, const hn_node *node, const hn_node *made, dou
     for (int64_t i = 0; i < each; ++i) {
       const int64_t at = axis == 0 ? o * each + i : i * outputs + o;
       sum += (double)((const float *)w->data)[at] * l->plain[first + i] -
-             ((const int8_t *)bytes->data)[at] * scale * l->rounded[first + i];
+             hn_real(bytes, at) * scale * l->rounded[first + i];
     }
     out[o] = l->positions > 0 ? sum / (double)l->positions : 0;
   }

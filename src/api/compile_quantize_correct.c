@@ -64,18 +64,20 @@ typedef struct correction {
   bool usual;                                                    /* done where nobody says which */
   bool (*choose)(hn_channels *channels, const hn_quantizing *q); /* of a row that changes the graph; else NULL */
   hone_status (*finish)(hn_quantizing *q);                       /* of one that finishes; else NULL */
+  bool of_floats;                                                /* for 8-bit floats, too */
 } correction;
 
 static const correction corrections[] = {
     {"align", "channels come to lie around 0 where sums and products alone read them; biases make up for it", true,
-     choose_middles, NULL},
+     choose_middles, NULL, false},
     {"equalise",
      "channels of an activation get nearly one reach: makers' weights take factors in, readers' take them out", false,
-     choose_equal, NULL},
+     choose_equal, NULL, false},
     {"smooth", "behind normalisations weights take on half of what activations reach, on a logarithm's scale", false,
-     choose_smooth, NULL},
-    {"round", "weights are rounded so that layers' outputs, not weights, are nearest", false, NULL, hn_quantize_round},
-    {"bias", "biases take back what rounding shifts a layer's output by", true, NULL, hn_quantize_correct_bias},
+     choose_smooth, NULL, false},
+    {"round", "weights are rounded so that layers' outputs, not weights, are nearest", false, NULL, hn_quantize_round,
+     false},
+    {"bias", "biases take back what rounding shifts a layer's output by", true, NULL, hn_quantize_correct_bias, true},
 };
 enum { CORRECTIONS = HN_COUNT(corrections) };
 
@@ -91,11 +93,11 @@ static bool is_named(const char *list, const char *name) {
 }
 
 static bool is_wanted(const hone_quantize_options *options, const correction *row) {
-  if (options->uncorrected) return false;
+  if (options->uncorrected || (options->activations == HONE_F8E4M3FN && !row->of_floats)) return false;
   return options->corrections ? is_named(options->corrections, row->name) : row->usual;
 }
 
-hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *list) {
+hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *list, bool of_floats) {
   for (const char *at = list ? list : ""; *at; at += strcspn(at, ","), at += *at == ',') {
     const size_t length = strcspn(at, ",");
     bool known = length == 0 || (length == 3 && strncmp(at, "all", 3) == 0);
@@ -109,6 +111,10 @@ hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *li
     return HN_FAIL(diag, HONE_INVALID, "quantize option corrections: there is no \"%.*s\"; there are %sall",
                    (int)(length < 60 ? length : 60), at, names);
   }
+  for (int i = 0; i < CORRECTIONS && of_floats && list && !is_named(list, "all"); ++i)
+    if (!corrections[i].of_floats && is_named(list, corrections[i].name))
+      return HN_FAIL(diag, HONE_INVALID, "quantize option corrections: %s is for bytes, not for 8-bit floats",
+                     corrections[i].name);
   return HONE_OK;
 }
 

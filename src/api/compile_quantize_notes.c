@@ -20,7 +20,7 @@ static double sqnr_db(const hn_histogram *seen, const hn_scale *scale, const hn_
 static void put_layer(hn_json_writer *w, const hn_quantizing *q, const hn_quant_node *node) {
   hn_json_open_flat(w, NULL, '{');
   hn_json_put_text(w, "layer", node->node->name);
-  hn_json_put_text(w, "type", node->why ? "f32" : "int8");
+  hn_json_put_text(w, "type", node->why ? "f32" : q->scheme.dtype == HONE_F8E4M3FN ? "fp8" : "int8");
   if (node->why) {
     hn_json_put_text(w, "why", node->why);
   } else {

@@ -77,7 +77,7 @@ static bool is_true(const hn_json *object, const char *key) {
 static hone_status read_dtype(const refit *r, const hn_json *object, const char *key, hone_dtype *out) {
   const char *name;
   HN_TRY(hn_json_text(object, key, &name, r->diag));
-  *out = hone_dtype_find(name);
+  *out = strcmp(name, hone_dtype_name(HONE_TF32)) == 0 ? HONE_TF32 : hone_dtype_find(name);
   return HONE_OK;
 }
 

@@ -83,7 +83,7 @@ hone_status hn_quantize_round(hn_quantizing *q); /* sets q->weights */
 /* ---- compile_quantize_correct.c ---- */
 /* The corrections that were asked for, each kept where it makes the outputs nearer to f32's. */
 hone_status hn_quantize_correct(hn_quantizing *q);
-hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *list);
+hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *list, bool of_floats);
 
 /* ---- compile_quantize_notes.c ---- */
 hone_status hn_quantize_note(hn_quantizing *q); /* sets the graph's notes */

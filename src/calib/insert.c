@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WEIGHT_MOST = 127 };
+enum { WEIGHT_MOST = 127, FLOAT8_MOST = 448 };
 static const double bias_most = 0x1p30; /* half of what an i32 holds: sums of products are added to it */
 
 typedef struct inserter {
@@ -19,6 +19,8 @@ typedef struct inserter {
   const hone_op *quantize, *dequantize;
   const hn_insertion *how;
 } inserter;
+
+static bool of_floats(const inserter *n) { return n->how->scheme.dtype == HONE_F8E4M3FN; }
 
 static hn_value *constant(const inserter *n, const char *stem, const char *what, hone_dtype dtype, int rank,
                           const int64_t *dims, const void *data) {
@@ -84,10 +86,28 @@ static int64_t place_in(const weights *w, int64_t outer, int64_t output, int64_t
   return (outer * w->outputs + output) * w->inner + inner;
 }
 
+/* The largest magnitude is the largest of e4m3. */
+static void find_float8_scales(weights *w) {
+  float all = 0;
+  for (int64_t o = 0; o < w->outputs; ++o) {
+    float most = 0;
+    for (int64_t a = 0; a < w->outer; ++a)
+      for (int64_t i = 0; i < w->inner; ++i) most = fmaxf(most, fabsf(w->data[place_in(w, a, o, i)]));
+    all = fmaxf(all, most);
+    w->scales[o] = most / FLOAT8_MOST;
+  }
+  for (int64_t o = 0; o < w->outputs; ++o) {
+    if (w->one) w->scales[o] = all / FLOAT8_MOST;
+    if (!(w->scales[o] >= FLT_MIN)) w->scales[o] = 1;
+  }
+}
+
 static hone_status find_scales(const inserter *n, const hn_node *node, weights *w, int axis) {
   const hone_tensor *tensor = w->value->fact.constant;
   HN_TRY(hn_layer_check_finite(n->diag, node, w->value));
-  if (w->rounding)
+  if (of_floats(n))
+    find_float8_scales(w);
+  else if (w->rounding)
     memcpy(w->scales, w->rounding->scales, (size_t)w->outputs * sizeof *w->scales);
   else
     hn_layer_scales(tensor, axis, w->one, w->scales);
@@ -124,6 +144,10 @@ static hn_value *put_weights(const inserter *n, const weights *w, hn_node *node,
     for (int64_t o = 0; o < outputs; ++o)
       for (int64_t i = 0; i < w->inner; ++i) {
         const int64_t at = place_in(w, a, o, i);
+        if (of_floats(n)) {
+          bytes[at] = (int8_t)hn_f8_from_f64(HONE_F8E4M3FN, (double)w->data[at] / (double)w->scales[o], true);
+          continue;
+        }
         if (w->rounding && w->rounding->scales[o] == w->scales[o]) {
           bytes[at] = w->rounding->bytes[at];
           continue;
@@ -131,9 +155,10 @@ static hn_value *put_weights(const inserter *n, const weights *w, hn_node *node,
         const double byte = nearbyint((double)w->data[at] / (double)w->scales[o]);
         bytes[at] = (int8_t)fmin(fmax(byte, -WEIGHT_MOST), WEIGHT_MOST);
       }
-  hn_value *in[3] = {constant(n, w->value->name, "quantized", HONE_I8, shape->rank, shape->dim, bytes),
+  const hone_dtype dtype = of_floats(n) ? HONE_F8E4M3FN : HONE_I8;
+  hn_value *in[3] = {constant(n, w->value->name, "quantized", dtype, shape->rank, shape->dim, bytes),
                      constant(n, w->value->name, "scale", HONE_F32, w->one ? 0 : 1, &outputs, w->scales),
-                     constant(n, w->value->name, "zero_point", HONE_I8, w->one ? 0 : 1, &outputs, zeros)};
+                     constant(n, w->value->name, "zero_point", dtype, w->one ? 0 : 1, &outputs, zeros)};
   return in[0] && in[1] && in[2] ? make(n, n->dequantize, w->value->name, in, axis, node) : NULL;
 }
 
@@ -156,6 +181,17 @@ static hn_value *put_bias(const inserter *n, const weights *w, hn_node *node, co
                      constant(n, name, "scale", HONE_F32, w->one ? 0 : 1, &each, scales),
                      constant(n, name, "zero_point", HONE_I32, w->one ? 0 : 1, &each, zeros)};
   return in[0] && in[1] && in[2] ? make(n, n->dequantize, name, in, 0, node) : NULL;
+}
+
+/* Behind products of 8-bit floats it stays in f32. */
+static hn_value *put_float_bias(const inserter *n, int64_t outputs, const double *bias, const char *name) {
+  float *numbers = HN_NEW(n->arena, float, outputs);
+  if (!numbers) {
+    (void)HN_FAIL_MEMORY(n->diag);
+    return NULL;
+  }
+  for (int64_t o = 0; o < outputs; ++o) numbers[o] = (float)bias[o];
+  return constant(n, name, "corrected", HONE_F32, 1, &outputs, numbers);
 }
 
 /* In numbers, with what is added to it; NULL where there is none. */
@@ -191,12 +227,12 @@ static hone_status quantise_layer(const inserter *n, const hn_quant_node *layer,
   if (!w.scales || !name) return HN_FAIL_MEMORY(n->diag);
   HN_TRY(read_bias(n, old, more, w.outputs, &bias));
   HN_TRY(find_scales(n, node, &w, axis));
-  HN_TRY(fit_bias(n, node, &w, bias, name, x_scale));
+  if (!of_floats(n)) HN_TRY(fit_bias(n, node, &w, bias, name, x_scale));
   hn_value *put = put_weights(n, &w, node, axis);
   if (!put) return HONE_NO_MEMORY;
   hn_node_set_input(node, w_port, put);
-  if (!bias) return HONE_OK;
-  put = put_bias(n, &w, node, bias, name, x_scale);
+  if (!bias || (of_floats(n) && !more)) return HONE_OK;
+  put = of_floats(n) ? put_float_bias(n, w.outputs, bias, name) : put_bias(n, &w, node, bias, name, x_scale);
   if (!put) return HONE_NO_MEMORY;
   if (node->in_count == b_port) return hn_node_add_input(node, put);
   hn_node_set_input(node, b_port, put);

@@ -84,6 +84,9 @@ void hn_tap_sums(const float *x, int64_t planes, int64_t channels, const hn_slid
 void hn_round_floats(const float *x, int64_t count, const hn_scale *scale, const hn_scheme *scheme, float *to) {
   const float low = (float)(hn_lowest(scale, scheme) / (double)scale->scale);
   const float high = (float)(hn_highest(scale, scheme) / (double)scale->scale);
+  for (int64_t i = 0; scheme->dtype == HONE_F8E4M3FN && i < count; ++i)
+    to[i] = (float)hn_rounded(scale, scheme, (double)x[i]);
+  if (scheme->dtype == HONE_F8E4M3FN) return;
   const float magic = 0x1.8p23f; /* what is added to it is rounded to a whole number */
   for (int64_t i = 0; i < count; ++i) {
     float number = x[i] / scale->scale;

@@ -7,6 +7,7 @@
  *               2017); the threshold is on magnitudes
  * A bound at which more than one value in a hundred lies (a ReLU6's 6) is never cut. */
 #include "calib/range.h"
+#include "tensor/element.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,14 +15,20 @@
 
 /* ---- bytes ---- */
 
+static const double most_float8 = 448;
+static bool of_floats(const hn_scheme *scheme) { return scheme->dtype == HONE_F8E4M3FN; }
+
 static double least_byte(const hn_scheme *scheme) {
+  if (of_floats(scheme)) return -most_float8;
   return scheme->dtype == HONE_U8 ? 0 : scheme->symmetric ? -127 : -128;
 }
-static double most_byte(const hn_scheme *scheme) { return scheme->dtype == HONE_U8 ? 255 : 127; }
+static double most_byte(const hn_scheme *scheme) {
+  return of_floats(scheme) ? most_float8 : scheme->dtype == HONE_U8 ? 255 : 127;
+}
 
 hn_scale hn_scale_of_range(const hn_range *range, const hn_scheme *scheme) {
   const double low = fmin(range->low, 0), high = fmax(range->high, 0);
-  const double span = scheme->symmetric ? fmax(high, -low) / 127 : (high - low) / 255;
+  const double span = scheme->symmetric ? fmax(high, -low) / most_byte(scheme) : (high - low) / 255;
   const float scale = (float)span;
   const int middle = scheme->dtype == HONE_U8 ? 128 : 0;
   if (!(scale >= FLT_MIN) || !isfinite(scale))
@@ -38,12 +45,16 @@ double hn_highest(const hn_scale *scale, const hn_scheme *scheme) {
 }
 
 double hn_rounded(const hn_scale *scale, const hn_scheme *scheme, double x) {
+  if (of_floats(scheme)) {
+    const uint8_t byte = hn_f8_from_f64(scheme->dtype, x / (double)scale->scale, true);
+    return hn_f8_to_f64(scheme->dtype, byte) * (double)scale->scale;
+  }
   const double byte = nearbyint(x / (double)scale->scale) + scale->zero;
   return (fmin(fmax(byte, least_byte(scheme)), most_byte(scheme)) - scale->zero) * (double)scale->scale;
 }
 
 double hn_clipped_share(const hn_histogram *h, const hn_scale *scale, const hn_scheme *scheme) {
-  const double half = (double)scale->scale / 2, low = hn_lowest(scale, scheme) - half,
+  const double half = (double)scale->scale * (of_floats(scheme) ? 16 : 0.5), low = hn_lowest(scale, scheme) - half,
                high = hn_highest(scale, scheme) + half;
   uint64_t beyond = 0;
   for (int i = 0; i < HN_BINS; ++i) {
@@ -206,7 +217,7 @@ static hn_range pick_entropy(const hn_histogram *h, const hn_scheme *scheme, dou
 }
 
 const hn_picker hn_pickers[] = {
-    {.name = "mse", .doc = "least mean square error", .pick = pick_mse},
+    {.name = "mse", .doc = "least mean square error", .even = true, .pick = pick_mse},
     {.name = "minmax", .doc = "all that was seen", .pick = pick_minmax},
     {.name = "percentile",
      .doc = "all but a share of the values; percentile:P keeps P percent",
@@ -214,7 +225,7 @@ const hn_picker hn_pickers[] = {
      .least = 50,
      .most = 100,
      .pick = pick_percentile},
-    {.name = "entropy", .doc = "least Kullback-Leibler divergence", .pick = pick_entropy},
+    {.name = "entropy", .doc = "least Kullback-Leibler divergence", .even = true, .pick = pick_entropy},
     {0},
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range.h - from a histogram to the range that 256 bytes stand for. Each way is a row of hn_pickers. */
+/* range.h - from a histogram to the range that 256 bytes, or the numbers of e4m3, stand for. Each way is a row of
+ * hn_pickers. */
 #ifndef HN_CALIB_RANGE_H
 #define HN_CALIB_RANGE_H
 
@@ -7,8 +8,8 @@
 
 /* How bytes stand for numbers: x = (byte - zero) * scale. */
 typedef struct hn_scheme {
-  hone_dtype dtype; /* U8, or I8 */
-  bool symmetric;   /* zero is 0 (I8: -127 to 127) or 128 (U8) */
+  hone_dtype dtype; /* U8, I8 or F8E4M3FN, whose bytes are the numbers to 448 that they code */
+  bool symmetric;   /* zero is 0 (I8: -127 to 127; F8E4M3FN) or 128 (U8) */
 } hn_scheme;
 
 /* What is to be represented: low <= 0 <= high. */
@@ -24,6 +25,7 @@ typedef struct hn_scale {
 typedef struct hn_picker {
   const char *name, *doc;
   double number, least, most; /* its default number ("percentile:99.99") and bounds; least == most: it has none */
+  bool even;                  /* it counts on bytes that stand for evenly spaced numbers: not for F8E4M3FN */
   hn_range (*pick)(const hn_histogram *histogram, const hn_scheme *scheme, double number);
 } hn_picker;
 

@@ -131,6 +131,7 @@ typedef struct finder {
   bool *kept_any;      /* a pattern fitted */
   const hn_sites *all; /* NULL: every layer is wanted */
   const bool *wanted;
+  bool inputs_alone;
 } finder;
 
 static bool fits(const char *pattern, const char *text) {
@@ -219,7 +220,7 @@ static hone_status add_node(const finder *f, hn_node *node, const hn_quant_layer
   int index;
   if (why) return HONE_OK;
   HN_TRY(add_site(p, node->in[0], &index));
-  return row->closed ? add_site(p, end_of(p, node->out[0]), &index) : HONE_OK;
+  return row->closed && !f->inputs_alone ? add_site(p, end_of(p, node->out[0]), &index) : HONE_OK;
 }
 
 static hone_status note_block(const finder *f, const hn_block *block) {
@@ -247,7 +248,7 @@ static hone_status check_kept(const finder *f) {
 
 static hone_status find(finder *f, hone_graph *graph, hn_arena *arena) {
   hn_sites *out = f->sites;
-  *out = (hn_sites){.graph = graph, .arena = arena, .value_count = graph->value_count};
+  *out = (hn_sites){.graph = graph, .arena = arena, .value_count = graph->value_count, .inputs_alone = f->inputs_alone};
   out->of = HN_NEW(arena, int, graph->value_count + 1);
   f->kept_any = HN_NEW(arena, bool, f->keep_count + 1);
   if (!out->of || !f->kept_any) return HN_FAIL_MEMORY(&graph->context->diag);
@@ -260,7 +261,7 @@ static hone_status find(finder *f, hone_graph *graph, hn_arena *arena) {
       (void)is_kept(f, node);
   }
   HN_TRY(note_block(f, graph->main));
-  for (int i = 0; i < out->count; ++i) HN_TRY(follow(f, i)); /* the list grows meanwhile */
+  for (int i = 0; i < out->count && !f->inputs_alone; ++i) HN_TRY(follow(f, i)); /* the list grows meanwhile */
   return check_kept(f);
 }
 
@@ -269,8 +270,14 @@ hone_status hn_sites_find(hone_graph *graph, const char *const *keep, int keep_c
   return find(&f, graph, arena);
 }
 
+hone_status hn_sites_find_inputs(hone_graph *graph, const char *const *keep, int keep_count, hn_arena *arena,
+                                 hn_sites *out) {
+  finder f = {.sites = out, .keep = keep, .keep_count = keep_count, .inputs_alone = true};
+  return find(&f, graph, arena);
+}
+
 hone_status hn_sites_choose(const hn_sites *all, const bool *wanted, hn_arena *arena, hn_sites *out) {
-  finder f = {.sites = out, .all = all, .wanted = wanted};
+  finder f = {.sites = out, .all = all, .wanted = wanted, .inputs_alone = all->inputs_alone};
   HN_TRY(find(&f, all->graph, arena));
   int count = 0;
   for (int i = 0; i < out->count; ++i) {

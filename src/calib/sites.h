@@ -49,6 +49,7 @@ typedef struct hn_sites {
   int count, capacity;
   int *of; /* by the value's id; -1 */
   int value_count;
+  bool inputs_alone;    /* only what layers read is rounded, and they write floats: 8-bit floats */
   hn_quant_node *nodes; /* those of hn_quant_layers' operators, in the graph's order */
   int node_count, node_capacity;
 } hn_sites;
@@ -56,6 +57,9 @@ typedef struct hn_sites {
 /* keep: names or operators of nodes that stay in floats; globs. Nothing of the graph changes. INVALID: it is quantised
  * already, or a pattern that fits nothing. */
 hone_status hn_sites_find(hone_graph *graph, const char *const *keep, int keep_count, hn_arena *arena, hn_sites *out);
+/* The same of the layers' inputs alone. */
+hone_status hn_sites_find_inputs(hone_graph *graph, const char *const *keep, int keep_count, hn_arena *arena,
+                                 hn_sites *out);
 /* The same where only these layers are quantised, of those that are: wanted[i] is about nodes[i] of `all`, which were
  * found in the same graph. Ranges and scales are those that `all` has. */
 hone_status hn_sites_choose(const hn_sites *all, const bool *wanted, hn_arena *arena, hn_sites *out);

@@ -109,6 +109,7 @@ static double bound_of(hone_dtype dtype) {
   switch (dtype) {
   case HONE_F32: return 1e-5;
   case HONE_F64: return 1e-12;
+  case HONE_TF32: /* as many bits as f16 has */
   case HONE_F16: return 2e-3;
   case HONE_BF16: return 1.6e-2;
   default: return 0; /* integers and bools are exact */

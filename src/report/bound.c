@@ -95,6 +95,7 @@ hone_roof hn_roof_of_type(hone_dtype type) {
   case HONE_F32: return HONE_ROOF_F32;
   case HONE_F16: return HONE_ROOF_F16;
   case HONE_BF16: return HONE_ROOF_BF16;
+  case HONE_TF32: return HONE_ROOF_TF32;
   case HONE_I8:
   case HONE_U8: return HONE_ROOF_INT8;
   default: return HONE_ROOF_COUNT;
@@ -103,7 +104,7 @@ hone_roof hn_roof_of_type(hone_dtype type) {
 
 hone_roof hn_step_unit(const hn_plan *plan, const hn_plan_step *step) {
   const hone_dtype compute = step->tactic ? step->tactic->compute : HONE_NONE;
-  if (compute == HONE_BF16 || compute == HONE_F16) return hn_roof_of_type(compute);
+  if (compute == HONE_BF16 || compute == HONE_F16 || compute == HONE_TF32) return hn_roof_of_type(compute);
   for (int i = 0; i < step->in_count; ++i) {
     if (step->in[i] < 0) continue;
     const hone_roof roof = hn_roof_of_type(plan->tensors[step->in[i]].type.dtype);

@@ -13,7 +13,7 @@ void hn_explain_quantised_head(const hn_explanation *e) {
   int bytes = 0;
   if (!layers) return;
   for (size_t i = 0; i < hn_ledger_count(layers); ++i)
-    bytes += strcmp(hn_ledger_text(&layers->items[i], "type"), "int8") == 0;
+    bytes += strcmp(hn_ledger_text(&layers->items[i], "type"), "f32") != 0;
   hn_text_printf(e->out, "--int8: %d of %d layers got 8 bits\n", bytes, (int)hn_ledger_count(layers));
   for (size_t i = 0; i < hn_ledger_count(layers); ++i)
     if (*hn_ledger_text(&layers->items[i], "why"))
@@ -27,12 +27,13 @@ void hn_explain_quantised(const hn_explanation *e, const hn_json *node) {
   for (size_t i = 0; i < hn_ledger_count(layers); ++i) {
     const hn_json *layer = &layers->items[i];
     const char *name = hn_ledger_text(layer, "layer"), *why = hn_ledger_text(layer, "why");
+    const char *type = hn_ledger_text(layer, "type");
     if (!hn_explain_stands_for(node, layer)) continue;
     if (*why) {
       hn_text_printf(e->out, "  %s: asked int8, got f32: %s\n", name, why);
       continue;
     }
-    hn_text_printf(e->out, "  %s: asked int8, got int8: %s from %.4g to %.4g, scale %.4g, zero point %d", name,
+    hn_text_printf(e->out, "  %s: asked %s, got %s: %s from %.4g to %.4g, scale %.4g, zero point %d", name, type, type,
                    hn_ledger_text(layer, "tensor"), hn_ledger_real(layer, "from", 0), hn_ledger_real(layer, "to", 0),
                    hn_ledger_real(layer, "scale", 0), (int)hn_ledger_real(layer, "zero_point", 0));
     if (hn_json_get(layer, "sqnr_db"))

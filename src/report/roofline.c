@@ -101,7 +101,9 @@ hone_status hn_roofline_measured(const hn_profile *p, const double *theory, hn_a
 
 /* ---- on paper ---- */
 
-static double bytes_of_elements(hone_dtype type) { return (double)hone_dtype_bits(type) / 8; }
+static double bytes_of_elements(hone_dtype type) {
+  return (double)hone_dtype_bits(type == HONE_TF32 ? HONE_F32 : type) / 8;
+}
 
 /* The type that a tensor's elements would have: numbers that are computed with change, indices and flags do not. */
 static hone_dtype type_in(hone_dtype wanted, hone_dtype own) {
@@ -153,6 +155,7 @@ static hone_dtype type_of_unit(hone_roof unit) {
   case HONE_ROOF_F64: return HONE_F64;
   case HONE_ROOF_F16: return HONE_F16;
   case HONE_ROOF_BF16: return HONE_BF16;
+  case HONE_ROOF_TF32: return HONE_TF32;
   case HONE_ROOF_INT8: return HONE_I8;
   default: return HONE_F32;
   }

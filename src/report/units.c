@@ -20,7 +20,8 @@ static bool on_host(const hn_plan *plan, const hn_plan_step *step) {
 static bool multiplies_narrow(const hn_plan *plan) {
   for (int s = 0; s < plan->step_count; ++s) {
     const hone_tactic *tactic = plan->steps[s].kind == HN_STEP_CALL ? plan->steps[s].tactic : NULL;
-    if (tactic && (tactic->compute == HONE_F16 || tactic->compute == HONE_BF16)) return true;
+    if (tactic && (tactic->compute == HONE_F16 || tactic->compute == HONE_BF16 || tactic->compute == HONE_TF32))
+      return true;
   }
   return false;
 }
@@ -34,7 +35,7 @@ static const char *why_not(const hn_plan *plan, const hn_plan_step *step) {
                       : "its kernel multiplies on plain units";
   if (held == HONE_F64) return "it multiplies in f64";
   if (held == HONE_F32 && !multiplies_narrow(plan))
-    return "it multiplies in f32 (--fp16 and --bf16 allow narrower types)";
+    return "it multiplies in f32 (--tf32, --fp16 and --bf16 allow narrower types)";
   if (depth > 0 && depth % 8) return "what it sums is no multiple of 8 values: its rows are not aligned to 16 bytes";
   return "the kernel that was chosen multiplies in f32 (hone explain has the reasons against others)";
 }

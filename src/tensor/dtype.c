@@ -59,6 +59,7 @@ bool hn_dtype_is_unsigned(hone_dtype dtype) {
 }
 
 const char *hone_dtype_name(hone_dtype dtype) {
+  if (dtype == HONE_TF32) return "tf32";
   return (unsigned)dtype < HONE_DTYPE_COUNT ? dtypes[dtype].name : "none";
 }
 

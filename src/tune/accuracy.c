@@ -31,7 +31,7 @@ typedef struct giving {
 bool hn_candidate_is_narrow(const hn_candidate *candidate) {
   const hone_dtype computes = candidate->tactic->compute;
   return candidate->storages.in >= HONE_FORMAT_COUNT || candidate->storages.out >= HONE_FORMAT_COUNT ||
-         computes == HONE_F16 || computes == HONE_BF16;
+         computes == HONE_F16 || computes == HONE_BF16 || computes == HONE_TF32;
 }
 
 static bool is_narrow(const hn_choice *choice) {

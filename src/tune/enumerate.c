@@ -118,6 +118,7 @@ static const char *decline_precision(const asking *a, const hone_tactic *tactic,
   case HONE_NONE: return NULL;
   case HONE_F16: return "f16 was not allowed";
   case HONE_BF16: return "bf16 was not allowed";
+  case HONE_TF32: return "tf32 was not allowed";
   default: return "its type was not allowed";
   }
 }
@@ -159,7 +160,10 @@ static hone_roof roof_of(const hone_tactic *tactic) {
 
 /* Of a device with memory of its own: its bits say what is there, not how wide it is. */
 static double unit_peak(const hone_facts *facts, hone_dtype compute, double f32) {
-  const hone_roof roof = compute == HONE_F16 ? HONE_ROOF_F16 : compute == HONE_BF16 ? HONE_ROOF_BF16 : HONE_ROOF_F32;
+  const hone_roof roof = compute == HONE_F16    ? HONE_ROOF_F16
+                         : compute == HONE_BF16 ? HONE_ROOF_BF16
+                         : compute == HONE_TF32 ? HONE_ROOF_TF32
+                                                : HONE_ROOF_F32;
   return facts->roofs[roof] > 0 ? facts->roofs[roof] : f32;
 }
 

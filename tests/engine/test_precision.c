@@ -255,13 +255,59 @@ static void test_author(void **state) {
   hone_device_close(cpu);
 }
 
+static int computing_in(const hone_engine *engine, hone_dtype dtype) {
+  const hn_plan *plan = engine->schedules->plans[0];
+  int count = 0;
+  for (int s = 0; s < plan->step_count; ++s)
+    count += plan->steps[s].kind == HN_STEP_CALL && plan->steps[s].tactic->compute == dtype;
+  return count;
+}
+
+/* A type of arithmetic alone: nothing is held in it, what it costs is bounded, and layers ask for it by name. */
+static void test_arithmetic(void **state) {
+  (void)state;
+  hone_device *far = two_devices_far(0);
+  hone_graph *graph = between_products();
+  hone_engine *plain = build(graph, far, 0, 2), *rounded = build(graph, far, HONE_BIT(HONE_TF32), 2), *one, *bounded;
+  two_devices_numbers want, got;
+  int converts, halves;
+  count(rounded, &converts, &halves);
+  assert_int_equal(converts + halves, 0);
+  assert_int_equal(computing_in(plain, HONE_TF32), 0);
+  assert_int_equal(computing_in(rounded, HONE_TF32), 2);
+  run(plain, &want);
+  run(rounded, &got);
+  const double error = distance(got.out[0], want.out[0]);
+  assert_true(error > 1e-6 && error < 4e-3);
+  hone_build_options options = {
+      .struct_size = sizeof options, .level = 2, .precisions = HONE_BIT(HONE_TF32), .max_error = 1e-9};
+  two_devices_check(hone_engine_build(two_devices_context, graph, &far, 1, &options, &bounded));
+  assert_int_equal(computing_in(bounded, HONE_TF32), 0);
+  const hone_layer_type type = {.node = "*", .compute = HONE_TF32, .preferred = true};
+  options =
+      (hone_build_options){.struct_size = sizeof options, .level = 2, .layer_types = &type, .layer_type_count = 1};
+  two_devices_check(hone_engine_build(two_devices_context, graph, &far, 1, &options, &one));
+  assert_int_equal(computing_in(one, HONE_TF32), 2);
+  const hone_layer_type held = {.node = "*", .output = HONE_TF32};
+  options.layer_types = &held;
+  hone_engine *none;
+  assert_int_equal(hone_engine_build(two_devices_context, graph, &far, 1, &options, &none), HONE_INVALID);
+  hone_engine_release(plain);
+  hone_engine_release(rounded);
+  hone_engine_release(bounded);
+  hone_engine_release(one);
+  hone_graph_destroy(graph);
+  hone_device_close(far);
+}
+
 static void test_bounds(void **state) {
   (void)state;
   const hone_tactic wide = {.name = "wide"}, half = {.compute = HONE_F16}, brain = {.compute = HONE_BF16},
-                    own = {.compute = HONE_F16, .bound = 1e-4};
+                    own = {.compute = HONE_F16, .bound = 1e-4}, rounded = {.compute = HONE_TF32};
   assert_true(hn_tactic_bound(&wide, HONE_F32, HONE_NONE) == 1e-5);
   assert_true(hn_tactic_bound(&wide, HONE_F32, HONE_F16) == 2e-3); /* what it reads or writes was rounded */
   assert_true(hn_tactic_bound(&half, HONE_F32, HONE_NONE) == 2e-3);
+  assert_true(hn_tactic_bound(&rounded, HONE_F32, HONE_NONE) == 2e-3);
   assert_true(hn_tactic_bound(&half, HONE_F32, HONE_BF16) == 1.6e-2);
   assert_true(hn_tactic_bound(&brain, HONE_F32, HONE_F16) == 1.6e-2);
   assert_true(hn_tactic_bound(&own, HONE_F32, HONE_F16) == 1e-4);
@@ -269,8 +315,8 @@ static void test_bounds(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_file),
-                                     cmocka_unit_test(test_looking), cmocka_unit_test(test_author),
-                                     cmocka_unit_test(test_bounds)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains),     cmocka_unit_test(test_file),
+                                     cmocka_unit_test(test_looking),    cmocka_unit_test(test_author),
+                                     cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_bounds)};
   return cmocka_run_group_tests(tests, two_devices_set_up, two_devices_tear_down);
 }

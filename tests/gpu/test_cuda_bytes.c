@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_bytes.c - the CUDA backend on u8 and i8 (label gpu; skipped, in words, where there is none): each case is
- * built with everything timed once, so that each tactic and variant that takes it is held against the reference by the
- * build; all must have its bytes. What is chosen is run, plainly and replayed, and must have them, too.
+/* test_cuda_bytes.c - the CUDA backend on u8, i8 and e4m3 (label gpu; skipped, in words, where there is none): each
+ * case is built with everything timed once, so that each tactic and variant that takes it is held against the reference
+ * by the build; all must have its bytes. What is chosen is run, plainly and replayed, and must have them, too.
  * HONE_TEST_CASES=OP: of this operator alone. HONE_TEST_PART=2/8: every eighth case, from the third on, so that several
  * programs side by side share the cases. HONE_TEST_TIMES=1: what each candidate took. */
 #include "support/gpu_case.h"

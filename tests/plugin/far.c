@@ -427,6 +427,12 @@ static hone_status pack(const hone_query *query, void *to) {
   memcpy(to, query->in[1].constant->data, (size_t)count_of(&query->in[1].type) * sizeof(float));
   return HONE_OK;
 }
+/* Weights with ten bits behind the point, what lies beyond cut off. */
+static hone_status pack_tf32(const hone_query *query, void *to) {
+  const uint32_t *from = query->in[1].constant->data;
+  for (int64_t i = 0; i < count_of(&query->in[1].type); ++i) ((uint32_t *)to)[i] = from[i] & ~0x1fffu;
+  return HONE_OK;
+}
 static bool translate(const hone_tensor *from, hone_tensor *to) {
   *to = *from;
   to->data = (void *)((uintptr_t)from->data & ~FAR_BIT);
@@ -464,6 +470,10 @@ static const hone_tactic tactics[] = {
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}},
      .compute = HONE_F16, .plan = plan_linear, .pack = pack, .launch = launch, .efficiency = 2.4,
      .kernel = &(const row_kernel){true, 300}},
+    {sizeof(hone_tactic), .name = "far.linear.tf32", .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 2, .compute = HONE_TF32,
+     .plan = plan_linear, .pack = pack_tf32, .launch = launch, .efficiency = 1.2,
+     .kernel = &(const row_kernel){false, 2500}},
     {sizeof(hone_tactic), .name = "far.elementwise.f16", .version = 1, .op = "*elementwise",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}},
      .compute = HONE_F16, .plan = plan, .launch = launch, .efficiency = 2.4, .kernel = &(const row_kernel){true, 300}},

@@ -36,8 +36,8 @@ hone_shape gpu_shape(const char *text) {
 
 void gpu_fill(gpu_bed *bed, hone_tensor *t) {
   for (int64_t i = 0; i < hone_tensor_count(t); ++i)
-    if (t->type.dtype == HONE_F32)
-      hone_tensor_set_real(t, i, (double)gpu_number(bed));
+    if (t->type.dtype == HONE_F32 || t->type.dtype == HONE_F8E4M3FN)
+      hone_tensor_set_real(t, i, (double)gpu_number(bed) * (t->type.dtype == HONE_F32 ? 1 : 440));
     else if (t->type.dtype == HONE_U8 || t->type.dtype == HONE_I8)
       hone_tensor_set_real(t, i, floor((double)(gpu_number(bed) + 1) * 128) - (t->type.dtype == HONE_I8 ? 128 : 0));
     else
@@ -112,12 +112,13 @@ static hone_value *list_of(gpu_bed *bed, hone_graph *graph, const char *name, co
   return constant_of(bed, graph, name, &type, values);
 }
 
-/* Of "f=0.02": one f32; u= and s= one byte. Of "F:24": positive f32 to 0.01; "B:24": i32 to 9000. */
+/* Of "f=0.02": one f32; u=, s= and e= one byte. Of "F:24": positive f32 to 0.01; "B:24": i32 to 9000. */
 static hone_value *numbers_of(gpu_bed *bed, hone_graph *graph, const char *name, const char *text) {
   const char kind = text[0];
   hone_type type = {.kind = HONE_TENSOR,
                     .dtype = kind == 'u'   ? HONE_U8
                              : kind == 's' ? HONE_I8
+                             : kind == 'e' ? HONE_F8E4M3FN
                              : kind == 'B' ? HONE_I32
                                            : HONE_F32,
                     .shape = {.rank = 1, .dim = {1}}};
@@ -147,6 +148,7 @@ static hone_value *input_of(gpu_bed *bed, hone_graph *graph, const char *name, c
                              : kind == 'i'                ? HONE_I64
                              : kind == 'u' || kind == 'U' ? HONE_U8
                              : kind == 's' || kind == 'S' ? HONE_I8
+                             : kind == 'e'                ? HONE_F8E4M3FN
                                                           : HONE_F32,
                     .shape = gpu_shape(kind == ' ' ? text : text + 2)};
   if (kind == 'c' || kind == 'U' || kind == 'S') return constant_of(bed, graph, name, &type, NULL);

@@ -18,8 +18,9 @@ enum { GPU_CASE_INPUTS = 12, GPU_CASE_MAX_OUT = 1 << 20 };
 
 typedef struct op_case {
   const char *op, *in[GPU_CASE_INPUTS]; /* shapes; "b:" bool, "i:" i64, "c:" a constant, "l:" a list "2,-1" of i64, "-"
-                                         * none; "u:", "s:" u8 and i8, "U:", "S:" constants of these, "f=0.5", "u=3",
-                                         * "s=-7" one number of f32, u8, i8, "F:" constant scales, "B:" biases of i32 */
+                                         * none; "u:", "s:", "e:" u8, i8 and e4m3, "U:", "S:" constants of these,
+                                         * "f=0.5", "u=3", "s=-7", "e=0" one number of f32, u8, i8, e4m3, "F:" constant
+                                         * scales, "B:" biases of i32 */
   hone_attr attrs[16];
 } op_case;
 

@@ -182,12 +182,14 @@ static inline bool hn_cuda_plain_f32(const hone_fact *fact) {
 }
 bool hn_cuda_same_shape(const hone_shape *a, const hone_shape *b);
 
-/* ---- values held in halves (held.c) ---- */
+/* ---- values held in halves, and images (held.c) ---- */
 /* f16 or bf16: what the row multiplies in or, where it only moves, what the fact is held in; NONE: neither. */
 hone_dtype hn_cuda_held(const hone_query *query, const hone_fact *fact);
+/* The same of images, which f32 holds, too. */
+hone_dtype hn_cuda_image_held(const hone_query *query, const hone_fact *fact);
 /* An image with its channels last: n x h x w pixels of `pitch` values, a multiple of 16 bytes, c of them channels. One
  * axis is a row. One pixel of 16 n channels is plain and the same. NULL, or the reason why it is none of `held` (F16,
- * BF16, U8, I8). */
+ * BF16, F32, U8, I8). */
 typedef struct hn_cuda_image {
   int n, c, h, w, pitch;
 } hn_cuda_image;
@@ -198,6 +200,7 @@ bool hn_cuda_plain_of(const hone_fact *fact, hone_dtype dtype);
 bool hn_cuda_is_weight(const hone_query *query, int input); /* plain, in f32, f16 or bf16 */
 float hn_cuda_weight(const hone_tensor *constant, int64_t i);
 uint16_t hn_cuda_half_of(hone_dtype held, float value); /* f16 or bf16, to the nearest, ties to even */
+float hn_cuda_tf32_of(float value);                     /* likewise, to ten bits behind the point */
 
 /* ---- backend entries (stream.c) ---- */
 hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out);

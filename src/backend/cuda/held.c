@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held.c - what is held in f16, bf16 or bytes: images with their channels last, and plain tensors. */
+/* held.c - what is held in f16, bf16 or bytes, or in f32 with the channels last: images, and plain tensors. */
 #include "backend/cuda/cuda.h"
 
 static bool is_half(hone_dtype dtype) { return dtype == HONE_F16 || dtype == HONE_BF16; }
@@ -10,14 +10,20 @@ hone_dtype hn_cuda_held(const hone_query *query, const hone_fact *fact) {
   return is_half(fact->type.dtype) ? fact->type.dtype : HONE_NONE;
 }
 
+hone_dtype hn_cuda_image_held(const hone_query *query, const hone_fact *fact) {
+  const hone_dtype held = hn_cuda_held(query, fact);
+  return held == HONE_NONE && fact->type.dtype == HONE_F32 ? HONE_F32 : held;
+}
+
 const char *hn_cuda_image_of(const hone_fact *fact, hone_dtype held, hn_cuda_image *out) {
   const hone_shape *shape = &fact->type.shape;
-  if (fact->type.kind != HONE_TENSOR || fact->type.dtype != held || !(is_half(held) || is_byte(held)))
+  if (fact->type.kind != HONE_TENSOR || fact->type.dtype != held ||
+      !(is_half(held) || is_byte(held) || held == HONE_F32))
     return "it is of another type";
   if (shape->rank < 3 || shape->rank > 4) return "it has not one or two axes";
   for (int i = 0; i < shape->rank; ++i)
     if (shape->dim[i] < 1 || shape->dim[i] > 1 << 24) return "an extent is zero or too large";
-  const int piece = is_byte(held) ? 16 : 8; /* sixteen bytes */
+  const int piece = is_byte(held) ? 16 : 8; /* sixteen bytes, of f32 twice as many */
   *out = (hn_cuda_image){.n = (int)shape->dim[0],
                          .c = (int)shape->dim[1],
                          .h = shape->rank > 3 ? (int)shape->dim[2] : 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights.c - constants in f32, f16 or bf16 read one by one, and rounded to halves, ties to even. */
+/* weights.c - constants in f32, f16 or bf16 read one by one, and rounded to halves or tf32, ties to even. */
 #include "backend/cuda/cuda.h"
 #include <math.h>
 #include <string.h>
@@ -35,6 +35,13 @@ static uint16_t to_bf16(float value) {
 }
 
 uint16_t hn_cuda_half_of(hone_dtype held, float value) { return held == HONE_F16 ? to_f16(value) : to_bf16(value); }
+
+float hn_cuda_tf32_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  if ((bits & 0x7fffffff) < 0x7f800000) bits += 0xfff + (bits >> 13 & 1); /* neither infinite nor NaN */
+  return float_of(bits & ~0x1fffu);
+}
 
 float hn_cuda_weight(const hone_tensor *constant, int64_t i) {
   switch (constant->type.dtype) {

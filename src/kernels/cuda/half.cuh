@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* half.cuh - what kernels over f16 and bf16 share: eight values at a time, tensor cores, copies into shared memory, and
- * dependent launch. Sums are f32. Channels last means rows of `pitch` values, a multiple of 8, so that sixteen bytes
- * are always aligned and the tail is zeros. Source: PTX ISA 9.0 (ldmatrix, mma, cp.async, griddepcontrol,
- * barrier.cluster). */
+/* half.cuh - what kernels over f16 and bf16 share, and over f32 whose products are rounded to tf32: values at a time,
+ * tensor cores, copies into shared memory, and dependent launch. Sums are f32. Channels last means rows of `pitch`
+ * values, a multiple of 8, so that sixteen bytes are always aligned and the tail is zeros. Source: PTX ISA 9.0
+ * (ldmatrix, mma, cvt.rna, cp.async, griddepcontrol, barrier.cluster). */
 #ifndef HN_KERNELS_CUDA_HALF_CUH
 #define HN_KERNELS_CUDA_HALF_CUH
 
@@ -14,6 +14,7 @@ typedef __half f16;
 typedef __nv_bfloat16 bf16;
 typedef unsigned char u8;
 typedef signed char i8;
+typedef float tf32; /* f32 as it lies in memory; products round it to ten bits behind the point */
 
 /* A file with a line `held: f16 bf16` is compiled once for each of them: `held` is the type, and its kernels are named
  * by it. NAME_held.cu is file NAME_f16 of backend/cuda/builtins.inc then. */
@@ -63,6 +64,21 @@ template <typename T> __device__ __forceinline__ uint4 narrow_eight(const float 
   return make_uint4(narrow_two<T>(v[0], v[1]), narrow_two<T>(v[2], v[3]), narrow_two<T>(v[4], v[5]),
                     narrow_two<T>(v[6], v[7]));
 }
+/* Eight values of memory. */
+template <typename T> __device__ __forceinline__ void load_eight(float (&out)[8], const T *from) {
+  widen_eight<T>(out, *(const uint4 *)from);
+}
+template <> __device__ __forceinline__ void load_eight<float>(float (&out)[8], const float *from) {
+  *(float4 *)out = ((const float4 *)from)[0];
+  *(float4 *)(out + 4) = ((const float4 *)from)[1];
+}
+template <typename T> __device__ __forceinline__ void store_eight(T *to, const float (&v)[8]) {
+  *(uint4 *)to = narrow_eight<T>(v);
+}
+template <> __device__ __forceinline__ void store_eight<float>(float *to, const float (&v)[8]) {
+  ((float4 *)to)[0] = make_float4(v[0], v[1], v[2], v[3]);
+  ((float4 *)to)[1] = make_float4(v[4], v[5], v[6], v[7]);
+}
 
 /* ---- tensor cores: c[16 x 8] += a[16 x 16] * b[16 x 8] by a warp ---- */
 
@@ -92,6 +108,19 @@ __device__ __forceinline__ void multiply_add<bf16>(float (&c)[4], const unsigned
       "{%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+/* As deep again in bytes: c[16 x 8] += a[16 x 8] * b[8 x 8]. The unit cuts off what tf32 does not hold. */
+template <>
+__device__ __forceinline__ void multiply_add<tf32>(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+/* What products read, rounded, where the unit would cut: sums of cut values are all too small. */
+template <typename T> __device__ __forceinline__ void round_four(unsigned (&)[4]) {}
+template <> __device__ __forceinline__ void round_four<tf32>(unsigned (&v)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) asm("cvt.rna.tf32.f32 %0, %0;" : "+r"(v[i]));
 }
 
 /* ---- copies into shared memory that are waited for later ---- */

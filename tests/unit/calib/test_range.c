@@ -126,6 +126,23 @@ static double mean_square(const hn_range *range, const hn_scheme *scheme) {
   return sum / MANY;
 }
 
+/* Rounded to three bits behind the point, as far as 448 and as near as 2^-9 of the scale. */
+static void test_floats(void **state) {
+  (void)state;
+  const hn_scheme e4m3 = {.dtype = HONE_F8E4M3FN, .symmetric = true};
+  const hn_scale scale = hn_scale_of_range(&(hn_range){-7, 3.5}, &e4m3);
+  assert_true(scale.scale == 0x1p-6f && scale.zero == 0); /* 7 / 448 */
+  assert_true(hn_lowest(&scale, &e4m3) == -7 && hn_highest(&scale, &e4m3) == 7);
+  assert_true(hn_rounded(&scale, &e4m3, 1.1) == 1.125 && hn_rounded(&scale, &e4m3, -0.9) == -0.875);
+  assert_true(hn_rounded(&scale, &e4m3, 1.0625) == 1 && hn_rounded(&scale, &e4m3, 1.1875) == 1.25); /* ties to even */
+  assert_true(hn_rounded(&scale, &e4m3, 100) == 7 && hn_rounded(&scale, &e4m3, 0x1p-17) == 0);
+  assert_true(hn_scale_of_range(&(hn_range){0, 0}, &e4m3).scale == 1);
+  const float x[4] = {1.1f, -0.9f, 100, 0};
+  float got[4];
+  hn_round_floats(x, 4, &scale, &e4m3, got);
+  for (int i = 0; i < 4; ++i) assert_true((double)got[i] == hn_rounded(&scale, &e4m3, (double)x[i]));
+}
+
 static void test_mse(void **state) {
   (void)state;
   fill_normal(30);
@@ -276,9 +293,9 @@ static void test_round_floats(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_histogram), cmocka_unit_test(test_not_finite),  cmocka_unit_test(test_scales),
-      cmocka_unit_test(test_mse),       cmocka_unit_test(test_percentile),  cmocka_unit_test(test_entropy),
-      cmocka_unit_test(test_wall),      cmocka_unit_test(test_constant),    cmocka_unit_test(test_names),
-      cmocka_unit_test(test_tap_sums),  cmocka_unit_test(test_round_floats)};
+      cmocka_unit_test(test_histogram), cmocka_unit_test(test_not_finite),   cmocka_unit_test(test_scales),
+      cmocka_unit_test(test_mse),       cmocka_unit_test(test_percentile),   cmocka_unit_test(test_entropy),
+      cmocka_unit_test(test_wall),      cmocka_unit_test(test_constant),     cmocka_unit_test(test_names),
+      cmocka_unit_test(test_tap_sums),  cmocka_unit_test(test_round_floats), cmocka_unit_test(test_floats)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

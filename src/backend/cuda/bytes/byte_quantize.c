@@ -41,7 +41,8 @@ static const char *read_sides(const hone_fact *bytes, const hone_fact *floats, i
   HN_TRY_REASON(hn_cuda_image_of(floats, floats->type.dtype, &halves));
   *way = floats->type.dtype == HONE_F16 ? OF_F16 : OF_BF16;
   a->x_pitch = halves.pitch;
-  return hn_cuda_is_byte(floats->type.dtype) ? "it is not between floats and bytes" : NULL;
+  return floats->type.dtype == HONE_F32 || hn_cuda_is_byte(floats->type.dtype) ? "it is not between halves and bytes"
+                                                                               : NULL;
 }
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {

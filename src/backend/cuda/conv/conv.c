@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv.c - conv and conv_transpose of plain f32 by cuDNN; bias, residual and activation by one generated kernel after
- * it, in place. */
+/* conv.c - conv and conv_transpose of plain f32 by cuDNN, in f32 or tf32; bias, residual and activation by one
+ * generated kernel after it, in place. */
 #include "backend/cuda/conv/dnn.h"
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +74,9 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   state asked, *s = state_memory ? state_memory : &asked;
   const bool transposed = ((const row_kernel *)query->tactic->kernel)->transposed;
   hn_cuda_conv_plan *c = &s->conv.plan;
-  *s = (state){.conv.plan = {.transposed = transposed, .algorithm = (int)hn_cuda_first_param(query)}};
+  *s = (state){.conv.plan = {.transposed = transposed,
+                             .in_tf32 = query->tactic->compute == HONE_TF32,
+                             .algorithm = (int)hn_cuda_first_param(query)}};
   HN_TRY_REASON(check_types(query));
   const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape, *y = &query->out[0].type.shape;
   HN_TRY_REASON(hn_cuda_sliding(query, transposed ? y : x, transposed ? x : y, w->dim + 2, &c->window));
@@ -134,4 +136,12 @@ const hone_tactic hn_tactics_cuda_conv[] = {
      .isa = HN_CUDA_NVRTC | HN_CUDA_DNN, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants,
      .plan = plan, .prepare = prepare, .release = release, .launch = launch, .library = "CUDNN",
      .kernel = &(const row_kernel){.transposed = true}},
+    {sizeof(hone_tactic), .name = "cuda.conv.tf32.cudnn", .version = 1, .op = "conv",
+     .isa = HN_CUDA_NVRTC | HN_CUDA_DNN | HN_CUDA_SM80, .compute = HONE_TF32,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .prepare = prepare,
+     .release = release, .launch = launch, .library = "CUDNN", .kernel = &(const row_kernel){.transposed = false}},
+    {sizeof(hone_tactic), .name = "cuda.conv_transpose.tf32.cudnn", .version = 1, .op = "conv_transpose",
+     .isa = HN_CUDA_NVRTC | HN_CUDA_DNN | HN_CUDA_SM80, .compute = HONE_TF32,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .prepare = prepare,
+     .release = release, .launch = launch, .library = "CUDNN", .kernel = &(const row_kernel){.transposed = true}},
     {0}};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv_tensor.c - convolutions of images with their channels last on tensor cores, in f16 or bf16 with f32 sums: any
- * window, one group or groups of 8 n channels. The weights are packed as rows of taps, each of all channels. */
+/* conv_tensor.c - convolutions of images with their channels last on tensor cores, in f16, bf16 or tf32 with f32 sums:
+ * any window, one group or groups of 8 n channels. The weights are packed as rows of taps, each of all channels. */
 #include "backend/cuda/conv/images.h"
 
 enum { X, W, BIAS, RESIDUAL };
 
 static const char *read(const hone_query *query, hn_cuda_tensor_plan *p) {
-  const hn_cuda_conv_images images = {
-      X, W, RESIDUAL, query->tactic->compute, 8, "the channels of a group are no multiple of 8"};
+  const hone_dtype compute = query->tactic->compute, held = compute == HONE_TF32 ? HONE_F32 : compute;
+  const hn_cuda_conv_images images = {X, W, RESIDUAL, held, 8, "the channels of a group are no multiple of 8"};
   HN_TRY_REASON(hn_cuda_tensor_begin(query, p));
   return hn_cuda_conv_images_read(query, &images, p);
 }
@@ -29,8 +29,8 @@ static hone_status pack(const hone_query *query, void *to) {
   for (int64_t row = 0; row < w->type.shape.dim[0]; ++row)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap)
-        packed.rows[row * packed.pitch + tap * p.tap_pitch + c] =
-            hn_cuda_half_of(query->tactic->compute, hn_cuda_weight(w, (row * channels + c) * taps + tap));
+        hn_cuda_tensor_put(&p, &packed, row * packed.pitch + tap * p.tap_pitch + c,
+                           hn_cuda_weight(w, (row * channels + c) * taps + tap));
   return HONE_OK;
 }
 
@@ -85,4 +85,24 @@ const hone_tactic hn_tactics_cuda_conv_tensor[] = {
      .version = 1, .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
      .launch = hn_cuda_tensor_launch},
+    {sizeof(hone_tactic), .name = "cuda.conv.tf32.tensor", .isa = HN_CUDA_SM80, .compute = HONE_TF32,
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+    {sizeof(hone_tactic), .name = "cuda.conv.tf32.first", .isa = HN_CUDA_SM80, .compute = HONE_TF32,
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_FIRST}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+    {sizeof(hone_tactic), .name = "cuda.conv.tf32.cluster", .isa = HN_CUDA_SM90, .compute = HONE_TF32,
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+    {sizeof(hone_tactic), .name = "cuda.conv.tf32.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_TF32,
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+    {sizeof(hone_tactic), .name = "cuda.conv.tf32.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_TF32,
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {0}};

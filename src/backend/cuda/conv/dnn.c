@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dnn.c - cuDNN opened, and one convolution on it by its descriptors: FMA arithmetic, so that nothing is rounded to
- * TF32, and algorithms that give the same bits every time. */
+ * TF32 unless the plan says so, and algorithms that give the same bits every time. */
 #include "backend/cuda/conv/dnn.h"
 #include <dlfcn.h>
 
@@ -87,12 +87,13 @@ static bool describe(const api *a, hn_cuda_conv *c) {
          good(a->cudnnSetConvolution2dDescriptor(c->desc, w->pad_h, w->pad_w, w->stride_h, w->stride_w, w->dilation_h,
                                                  w->dilation_w, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT)) &&
          good(a->cudnnSetConvolutionGroupCount(c->desc, p->groups)) &&
-         good(a->cudnnSetConvolutionMathType(c->desc, CUDNN_FMA_MATH));
+         good(a->cudnnSetConvolutionMathType(c->desc, p->in_tf32 ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH));
 }
 
-static bool fits(cudnnStatus_t status, size_t memory, cudnnDeterminism_t determinism, cudnnMathType_t math) {
+static bool fits(const hn_cuda_conv_plan *plan, cudnnStatus_t status, size_t memory, cudnnDeterminism_t determinism,
+                 cudnnMathType_t math) {
   return good(status) && memory <= HN_CUDA_DNN_WORKSPACE_BYTES && determinism == CUDNN_DETERMINISTIC &&
-         (math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH);
+         (plan->in_tf32 ? math != CUDNN_FMA_MATH : math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH);
 }
 
 static bool choose(const hn_cuda_dnn *dnn, hn_cuda_conv *c) {
@@ -105,7 +106,7 @@ static bool choose(const hn_cuda_dnn *dnn, hn_cuda_conv *c) {
                                                              CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, list)))
       return false;
     for (int i = 0; i < count; ++i)
-      if (fits(list[i].status, list[i].memory, list[i].determinism, list[i].mathType) && taken++ <= p->algorithm)
+      if (fits(p, list[i].status, list[i].memory, list[i].determinism, list[i].mathType) && taken++ <= p->algorithm)
         c->algorithm = (int)list[i].algo;
   } else {
     cudnnConvolutionFwdAlgoPerf_t list[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
@@ -113,7 +114,7 @@ static bool choose(const hn_cuda_dnn *dnn, hn_cuda_conv *c) {
                                                         CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, list)))
       return false;
     for (int i = 0; i < count; ++i)
-      if (fits(list[i].status, list[i].memory, list[i].determinism, list[i].mathType) && taken++ <= p->algorithm)
+      if (fits(p, list[i].status, list[i].memory, list[i].determinism, list[i].mathType) && taken++ <= p->algorithm)
         c->algorithm = (int)list[i].algo;
   }
   return taken > 0;

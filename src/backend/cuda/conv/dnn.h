@@ -8,12 +8,12 @@
 
 enum { HN_CUDA_DNN_WORKSPACE_BYTES = 64 << 20 };
 
-/* y = w over x in true f32, all plain. Transposed: x has `from` channels, w is [from, to / groups, kernel], and the
- * windows slide over y; else w is [to, from / groups, kernel]. */
+/* y = w over x in true f32 or in tf32, all plain. Transposed: x has `from` channels, w is [from, to / groups, kernel],
+ * and the windows slide over y; else w is [to, from / groups, kernel]. */
 typedef struct hn_cuda_conv_plan {
   hn_cuda_window window; /* in: of what the windows slide over */
   int batch, from, to, groups;
-  bool transposed;
+  bool transposed, in_tf32;
   int algorithm; /* which of the library's deterministic proposals that fit; beyond the last: the last */
 } hn_cuda_conv_plan;
 

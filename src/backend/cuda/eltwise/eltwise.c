@@ -74,7 +74,9 @@ static const char *plan_elementwise(const hone_query *query, void *state_memory,
     if (type->format != HONE_PLAIN && type->format != HONE_NHWC) return "it has another format";
     if (i < query->in_count) strides_of(type, shape.rank, strides[i]);
   }
-  if (!is_plain && out->dtype == HONE_BOOL) return "what is rounded compares otherwise";
+  if (out->dtype == HONE_BOOL && query->tactic->storages[0].in >= HONE_FORMAT_COUNT)
+    return "what is rounded compares otherwise";
+  if (query->tactic->storages[0].in == HONE_NHWC && out->format != HONE_NHWC) return "its channels are not last";
   hn_cuda_places tail = {0};
   if (out->format == HONE_NHWC) walk_last(&shape, strides, query->in_count, &tail);
   needs->state = sizeof *s;
@@ -157,6 +159,10 @@ const hone_tactic hn_tactics_cuda_eltwise[] = {
     {sizeof(hone_tactic), .name = "cuda.elementwise.f32", .version = 1, .op = "*elementwise", .isa = HN_CUDA_NVRTC,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan_elementwise,
      .prepare = prepare_elementwise, .launch = launch, .library = "NVRTC"},
+    {sizeof(hone_tactic), .name = "cuda.elementwise.f32.nhwc", .version = 1, .op = "*elementwise", .isa = HN_CUDA_NVRTC,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .plan = plan_elementwise, .prepare = prepare_elementwise, .launch = launch,
+     .library = "NVRTC"},
     {sizeof(hone_tactic), .name = "cuda.elementwise.half", .version = 1, .op = "*elementwise",
      .isa = HN_CUDA_NVRTC | HN_CUDA_SM80,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channels.c - concat, split and slice along the channels of images in halves or bytes with their channels last, and
- * shuffles of them, also of planes: one launch for all parts. */
+/* channels.c - concat, split and slice along the channels of images in halves, f32 or bytes with their channels last,
+ * and shuffles of them, also of planes: one launch for all parts. */
 #include "backend/cuda/image/image.h"
 
 enum { THREADS = 256 };
@@ -46,8 +46,9 @@ static const char *lay_out(const hone_query *query, const hone_fact *list, int c
 static const char *plan(const hone_query *query, int ins, int first, int groups, state *out) {
   hn_cuda_channels *a = &out->args;
   hn_cuda_image image = {0};
-  const bool of_bytes = query->in[0].type.dtype == HONE_U8 || query->in[0].type.dtype == HONE_I8;
-  const int lanes = of_bytes ? 16 : 8;
+  const hone_dtype held = query->in[0].type.dtype;
+  const bool of_bytes = held == HONE_U8 || held == HONE_I8;
+  const int lanes = of_bytes ? 16 : held == HONE_F32 ? 4 : 8; /* of sixteen bytes */
   int pitch[HN_CUDA_PARTS];
   *a = (hn_cuda_channels){.ins = ins, .outs = query->out_count, .first = first, .groups = groups};
   HN_TRY_REASON(lay_out(query, query->in, ins, &image, a->in_begin, a->in_pitch));
@@ -57,9 +58,10 @@ static const char *plan(const hone_query *query, int ins, int first, int groups,
   a->eights = (unsigned)a->out_eight[a->outs];
   a->pixels = image.h * image.w;
   a->count = (unsigned)(image.n * a->pixels) * (of_planes(query) ? (unsigned)a->out_begin[a->outs] : a->eights);
-  out->kernel = !of_planes(query)                     ? (of_bytes ? HN_CUDA_channels_8 : HN_CUDA_channels_16)
-                : query->in[0].type.dtype == HONE_F32 ? HN_CUDA_channel_planes_32
-                                                      : HN_CUDA_channel_planes_16;
+  if (of_planes(query))
+    out->kernel = held == HONE_F32 ? HN_CUDA_channel_planes_32 : HN_CUDA_channel_planes_16;
+  else
+    out->kernel = of_bytes ? HN_CUDA_channels_8 : held == HONE_F32 ? HN_CUDA_channels_32 : HN_CUDA_channels_16;
   if (groups < 1 || a->total % groups) return "the groups do not divide the channels";
   return first < 0 || first + a->out_begin[a->outs] > a->total ? "more channels than there are" : NULL;
 }
@@ -164,6 +166,6 @@ const hone_tactic hn_tactics_cuda_channels[] = {
      .plan = plan_gather, .launch = launch},
     {sizeof(hone_tactic), .name = "cuda.channel_gather.shuffle", .version = 1, .op = "channel_gather",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_gather,
-     .launch = launch},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_gather, .launch = launch},
     {0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depthwise.c - convolutions of one channel a group over images in halves with their channels last. Packed are the
- * weights, a row of channels for each tap, and the bias (kernels/cuda/image/depthwise.cu). */
+/* depthwise.c - convolutions of one channel a group over images in halves or f32 with their channels last. Packed are
+ * the weights, a row of channels for each tap, and the bias (kernels/cuda/image/depthwise.cu). */
 #include "backend/cuda/image/image.h"
 #include <string.h>
 
@@ -12,7 +12,13 @@ typedef struct state {
   bool has_residual;
 } state;
 
-static const hn_cuda_builtin any_kernels[2] = {HN_CUDA_depthwise_f16, HN_CUDA_depthwise_bf16};
+static hn_cuda_builtin any_kernel(const hn_cuda_window *w, hone_dtype held) {
+  if (held != HONE_F32) return held == HONE_BF16 ? HN_CUDA_depthwise_bf16 : HN_CUDA_depthwise_f16;
+  if (w->kernel_h != w->kernel_w) return HN_CUDA_depthwise_f32;
+  return w->kernel_w == 3   ? HN_CUDA_depthwise_f32_3
+         : w->kernel_w == 5 ? HN_CUDA_depthwise_f32_5
+                            : HN_CUDA_depthwise_f32;
+}
 /* By type, extent (3, 5), stride (1, 2) and pixels of a thread: 1, 2 in a row, and 4 in each of two rows. */
 static const hn_cuda_builtin kernels[2][2][2][3] = {
     {
@@ -38,6 +44,8 @@ static const hn_cuda_builtin kernels[2][2][2][3] = {
 };
 static const struct { int pixels, rows; } tiles[3] = {{1, 1}, {2, 1}, {4, 2}};
 
+static size_t weight_bytes(hone_dtype held) { return held == HONE_F32 ? 4 : 2; }
+
 static const char *check(const hone_query *query) {
   const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape;
   if (x->rank < 3 || x->rank > 4 || w->rank != x->rank) return "it has not one or two axes";
@@ -51,8 +59,9 @@ static const char *check(const hone_query *query) {
 
 /* The kernel that is made for these windows and as many pixels a thread, else none. */
 static hn_cuda_builtin own_kernel(const hn_cuda_window *w, hone_dtype held, int tile) {
-  const bool own = w->kernel_h == w->kernel_w && (w->kernel_h == 3 || w->kernel_h == 5) && w->stride_h == w->stride_w &&
-                   (w->stride_w == 1 || w->stride_w == 2) && w->dilation_h == 1 && w->dilation_w == 1;
+  const bool own = held != HONE_F32 && w->kernel_h == w->kernel_w && (w->kernel_h == 3 || w->kernel_h == 5) &&
+                   w->stride_h == w->stride_w && (w->stride_w == 1 || w->stride_w == 2) && w->dilation_h == 1 &&
+                   w->dilation_w == 1;
   return own ? kernels[held == HONE_BF16][w->kernel_w == 5][w->stride_w - 1][tile] : HN_CUDA_BUILTIN_COUNT;
 }
 
@@ -74,7 +83,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   HN_TRY_REASON(hn_cuda_image_windows(query, w->dim + 2, tiles[tile].pixels, tiles[tile].rows, &s->args, &held));
   s->kernel = own_kernel(&s->args.window, held, tile);
   if (s->kernel == HN_CUDA_BUILTIN_COUNT) {
-    s->kernel = any_kernels[held == HONE_BF16];
+    s->kernel = any_kernel(&s->args.window, held);
     HN_TRY_REASON(hn_cuda_image_windows(query, w->dim + 2, 1, 1, &s->args, &held));
   }
   const hn_activation act = hn_cuda_activation(query);
@@ -87,7 +96,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   s->args.alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0);
   s->args.beta = (float)hn_cuda_attr_float(query->attrs, "act_beta", 0);
   needs->state = sizeof *s;
-  needs->packed = (size_t)s->args.pitch * ((size_t)s->args.window.kernel_h * (size_t)s->args.window.kernel_w * 2 + 4);
+  needs->packed = (size_t)s->args.pitch * ((size_t)hn_cuda_elements(w) / (size_t)w->dim[0] * weight_bytes(held) + 4);
   return NULL;
 }
 
@@ -114,14 +123,19 @@ static hone_status pack(const hone_query *query, void *to) {
   const hone_shape *shape = &query->in[W].type.shape;
   const hone_tensor *weights = query->in[W].constant;
   const hone_tensor *bias = hn_cuda_given(query, BIAS) ? query->in[BIAS].constant : NULL;
-  const hone_dtype held = hn_cuda_held(query, &query->in[X]);
+  const hone_dtype held = hn_cuda_image_held(query, &query->in[X]);
   const int64_t channels = shape->dim[0], taps = hn_cuda_elements(shape) / channels, pitch = (channels + 7) / 8 * 8;
-  uint16_t *rows = to;
-  float *sums = (float *)(rows + taps * pitch);
-  memset(to, 0, (size_t)pitch * ((size_t)taps * sizeof *rows + sizeof *sums));
+  const size_t rows_bytes = (size_t)(taps * pitch) * weight_bytes(held);
+  float *sums = (float *)((char *)to + rows_bytes);
+  memset(to, 0, rows_bytes + (size_t)pitch * sizeof *sums);
   for (int64_t c = 0; c < channels; ++c) {
-    for (int64_t t = 0; t < taps; ++t)
-      rows[t * pitch + c] = hn_cuda_half_of(held, hn_cuda_weight(weights, c * taps + t));
+    for (int64_t t = 0; t < taps; ++t) {
+      const float value = hn_cuda_weight(weights, c * taps + t);
+      if (held == HONE_F32)
+        ((float *)to)[t * pitch + c] = value;
+      else
+        ((uint16_t *)to)[t * pitch + c] = hn_cuda_half_of(held, value);
+    }
     if (bias) sums[c] = hn_cuda_weight(bias, c);
   }
   return HONE_OK;
@@ -148,4 +162,8 @@ const hone_tactic hn_tactics_cuda_depthwise[] = {
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
      .pack_mask = 1 << W | 1 << BIAS, .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}},
      .variants = variants, .plan = plan, .pack = pack, .launch = launch},
+    {sizeof(hone_tactic), .name = "cuda.conv.f32.depthwise.nhwc", .version = 1, .op = "conv",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
+     .pack_mask = 1 << W | 1 << BIAS, .storages = {{HONE_NHWC, HONE_NHWC}}, .variants = variants, .plan = plan,
+     .pack = pack, .launch = launch},
     {0}};

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image_pool.c - pools over images in halves with their channels last: windows, and whole images, which reduce_mean and
- * reduce_max over the spatial axes are, too. */
+/* image_pool.c - pools over images in halves or f32 with their channels last: windows, and whole images, which
+ * reduce_mean and reduce_max over the spatial axes are, too. */
 #include "backend/cuda/image/image.h"
 
 enum { THREADS = 256, GROUP = 64 /* channels of a block */, LEAST_PIXELS = 32 /* of a part */ };
 
-/* By type. */
+/* By type: f16, bf16, f32. */
 typedef struct row_kernel {
-  hn_cuda_builtin run[2];
-  bool averages;
+  hn_cuda_builtin run[3];
 } row_kernel;
+static hn_cuda_builtin kernel_of(const hone_query *query, hone_dtype held) {
+  const row_kernel *row = query->tactic->kernel;
+  return row->run[held == HONE_F32 ? 2 : held == HONE_BF16];
+}
 
 /* ---- windows ---- */
 
@@ -27,7 +30,7 @@ static const char *plan_windows(const hone_query *query, void *state_memory, hon
     return "no kernel_shape";
   HN_TRY_REASON(hn_cuda_image_windows(query, kernel->ints, 1, 1, &s->args, &held));
   s->args.window.count_pads = hn_cuda_attr_int(query->attrs, "count_include_pad", 0) != 0;
-  s->kernel = ((const row_kernel *)query->tactic->kernel)->run[held == HONE_BF16];
+  s->kernel = kernel_of(query, held);
   needs->state = sizeof *s;
   return NULL;
 }
@@ -80,8 +83,7 @@ static const char *read_output(const hone_query *query, hone_dtype held, const h
 
 static const char *plan_whole(const hone_query *query, void *state_memory, hone_needs *needs) {
   whole asked, *s = state_memory ? state_memory : &asked;
-  const row_kernel *kernel = query->tactic->kernel;
-  const hone_dtype held = hn_cuda_held(query, &query->in[0]);
+  const hone_dtype held = hn_cuda_image_held(query, &query->in[0]);
   hn_cuda_image x;
   int y_pitch;
   HN_TRY_REASON(hn_cuda_image_of(&query->in[0], held, &x));
@@ -100,7 +102,7 @@ static const char *plan_whole(const hone_query *query, void *state_memory, hone_
                         .scale = 1 / (float)pixels},
                .groups = (unsigned)groups,
                .images = (unsigned)x.n,
-               .kernel = kernel->run[held == HONE_BF16]};
+               .kernel = kernel_of(query, held)};
   needs->state = sizeof *s;
   return x.n > 65535 || groups > 65535 ? "too many images or channels for one grid" : NULL;
 }
@@ -118,34 +120,36 @@ static hone_status launch_whole(void *state_memory, hone_stream *stream, const h
                                arguments);
 }
 
-static const row_kernel max_windows = {.run = {HN_CUDA_max_pool_last_f16, HN_CUDA_max_pool_last_bf16}};
-static const row_kernel mean_windows = {.run = {HN_CUDA_average_pool_last_f16, HN_CUDA_average_pool_last_bf16}};
-static const row_kernel max_whole = {.run = {HN_CUDA_global_max_f16, HN_CUDA_global_max_bf16}};
-static const row_kernel mean_whole = {.run = {HN_CUDA_global_sum_f16, HN_CUDA_global_sum_bf16}};
+static const row_kernel max_windows = {
+    .run = {HN_CUDA_max_pool_last_f16, HN_CUDA_max_pool_last_bf16, HN_CUDA_max_pool_last_f32}};
+static const row_kernel mean_windows = {
+    .run = {HN_CUDA_average_pool_last_f16, HN_CUDA_average_pool_last_bf16, HN_CUDA_average_pool_last_f32}};
+static const row_kernel max_whole = {.run = {HN_CUDA_global_max_f16, HN_CUDA_global_max_bf16, HN_CUDA_global_max_f32}};
+static const row_kernel mean_whole = {.run = {HN_CUDA_global_sum_f16, HN_CUDA_global_sum_bf16, HN_CUDA_global_sum_f32}};
 
 const hone_tactic hn_tactics_cuda_image_pool[] = {
     {sizeof(hone_tactic), .name = "cuda.max_pool.nhwc", .version = 1, .op = "max_pool",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_windows,
-     .launch = launch_windows, .kernel = &max_windows},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_windows, .launch = launch_windows, .kernel = &max_windows},
     {sizeof(hone_tactic), .name = "cuda.average_pool.nhwc", .version = 1, .op = "average_pool",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_windows,
-     .launch = launch_windows, .kernel = &mean_windows},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_windows, .launch = launch_windows, .kernel = &mean_windows},
     {sizeof(hone_tactic), .name = "cuda.global_max_pool.nhwc", .version = 1, .op = "global_max_pool",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_whole,
-     .launch = launch_whole, .kernel = &max_whole},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_whole, .launch = launch_whole, .kernel = &max_whole},
     {sizeof(hone_tactic), .name = "cuda.global_average_pool.nhwc", .version = 1, .op = "global_average_pool",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_whole,
-     .launch = launch_whole, .kernel = &mean_whole},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_whole, .launch = launch_whole, .kernel = &mean_whole},
     {sizeof(hone_tactic), .name = "cuda.reduce_mean.nhwc", .version = 1, .op = "reduce_mean",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_whole,
-     .launch = launch_whole, .kernel = &mean_whole},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_whole, .launch = launch_whole, .kernel = &mean_whole},
     {sizeof(hone_tactic), .name = "cuda.reduce_max.nhwc", .version = 1, .op = "reduce_max",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_whole,
-     .launch = launch_whole, .kernel = &max_whole},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_whole, .launch = launch_whole, .kernel = &max_whole},
     {0}};

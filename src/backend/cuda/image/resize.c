@@ -85,6 +85,7 @@ static const char *find_kernel(const hone_query *query, state *s) {
   } else {
     HN_TRY_REASON(hn_cuda_image_of(&query->in[0], x->dtype, &in));
     HN_TRY_REASON(hn_cuda_image_of(&query->out[0], x->dtype, &out));
+    if (x->dtype == HONE_F32) return "it is f32, and not plain";
     const bool of_bytes = x->dtype == HONE_U8 || x->dtype == HONE_I8;
     if (of_bytes && s->args.is_linear) return "bytes are not mixed";
     s->args.eights = out.pitch / (of_bytes ? 16 : 8); /* sixteen bytes each, which are only moved there */

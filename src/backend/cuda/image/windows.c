@@ -5,7 +5,7 @@
 const char *hn_cuda_image_windows(const hone_query *query, const int64_t *kernel, int pixels, int rows,
                                   hn_cuda_image_window *a, hone_dtype *out_held) {
   hn_cuda_image x, y;
-  const hone_dtype held = hn_cuda_held(query, &query->in[0]);
+  const hone_dtype held = hn_cuda_image_held(query, &query->in[0]);
   HN_TRY_REASON(hn_cuda_image_of(&query->in[0], held, &x));
   HN_TRY_REASON(hn_cuda_image_of(&query->out[0], held, &y));
   HN_TRY_REASON(hn_cuda_sliding(query, &query->in[0].type.shape, &query->out[0].type.shape, kernel, &a->window));

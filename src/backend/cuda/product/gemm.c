@@ -21,8 +21,10 @@ typedef struct row_kernel {
   bool has_after;
 } row_kernel;
 
+/* What the matrices hold. */
 static hone_dtype dtype_of(const hone_query *query) {
-  return query->tactic->compute == HONE_NONE ? HONE_F32 : query->tactic->compute;
+  const hone_dtype compute = query->tactic->compute;
+  return compute == HONE_NONE || compute == HONE_TF32 ? HONE_F32 : compute;
 }
 
 static bool is_packed(const hone_query *query, int input) { return query->tactic->pack_mask >> input & 1; }
@@ -55,6 +57,7 @@ static const char *finish(const hone_query *query, state *s, hone_needs *needs) 
   const int64_t most = INT32_MAX / 2;
   hn_cuda_product_plan *p = &s->product.plan;
   if (p->m > most || p->n > most || p->k > most || p->batch > most) return "an extent is too large for cuBLASLt";
+  p->in_tf32 = query->tactic->compute == HONE_TF32;
   p->has_bias = s->bias_input >= 0;
   p->has_addend = s->addend_input >= 0;
   p->algorithm = (int)hn_cuda_first_param(query);
@@ -214,6 +217,22 @@ const hone_tactic hn_tactics_cuda_gemm[] = {
     {sizeof(hone_tactic), .name = "cuda.matmul.f32.cublaslt", .version = 1, .op = "matmul", .isa = HN_CUDA_LT,
      .plan = plan_matmul, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants,
      .prepare = prepare, .release = release, .launch = launch, .library = "CUBLAS_LT"},
+    {sizeof(hone_tactic), .name = "cuda.linear.tf32.cublaslt", .version = 1, .op = "linear",
+     .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_TF32, .plan = plan_linear,
+     .kernel = &(const row_kernel){.has_after = false}, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .variants = variants, .prepare = prepare, .release = release, .launch = launch, .library = "CUBLAS_LT"},
+    {sizeof(hone_tactic), .name = "cuda.linear.tf32.cublaslt.act", .version = 1, .op = "linear",
+     .isa = HN_CUDA_LT | HN_CUDA_NVRTC | HN_CUDA_SM80, .compute = HONE_TF32, .plan = plan_linear,
+     .kernel = &(const row_kernel){.has_after = true}, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .variants = variants, .prepare = prepare, .release = release, .launch = launch, .library = "CUBLAS_LT"},
+    {sizeof(hone_tactic), .name = "cuda.gemm.tf32.cublaslt", .version = 1, .op = "gemm",
+     .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_TF32, .plan = plan_gemm,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .prepare = prepare,
+     .release = release, .launch = launch, .library = "CUBLAS_LT"},
+    {sizeof(hone_tactic), .name = "cuda.matmul.tf32.cublaslt", .version = 1, .op = "matmul",
+     .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_TF32, .plan = plan_matmul,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .prepare = prepare,
+     .release = release, .launch = launch, .library = "CUBLAS_LT"},
     {sizeof(hone_tactic), .name = "cuda.linear.f16.cublaslt", .version = 1, .op = "linear",
      .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_F16, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}},
      .pack_mask = 1 << 1 | 1 << 2, .pack = pack_linear, .plan = plan_linear,

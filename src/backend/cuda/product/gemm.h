@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm.h - one matrix product of cuBLASLt, in true f32 or in halves with f32 sums, made ready. */
+/* gemm.h - one matrix product of cuBLASLt, in true f32, in tf32 or in halves with f32 sums, made ready. */
 #ifndef HN_BACKEND_CUDA_GEMM_H
 #define HN_BACKEND_CUDA_GEMM_H
 
@@ -11,6 +11,7 @@ enum { HN_CUDA_WORKSPACE_BYTES = 16 << 20 };
  * where one matrix serves all. */
 typedef struct hn_cuda_product_plan {
   hone_dtype dtype; /* of all matrices and the bias: F32, F16 or BF16 */
+  bool in_tf32;     /* products of F32 may be rounded to it */
   int64_t m, n, k, batch, a_stride, b_stride;
   bool transpose_a, transpose_b, has_bias, has_addend, relu;
   float alpha, beta;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* linear_tensor.c - linear layers on tensor cores, in f16 or bf16 with f32 sums. The output may be f32: the last layer
- * of a network needs no convert then. The weights are packed as a row for each column of the output. */
+/* linear_tensor.c - linear layers on tensor cores, in f16, bf16 or tf32 with f32 sums. The output of halves may be f32:
+ * the last layer of a network needs no convert then. The weights are packed as a row for each column of the output. */
 #include "backend/cuda/product/tensor.h"
 
 enum { X, W, BIAS, RESIDUAL };
@@ -8,17 +8,19 @@ enum { X, W, BIAS, RESIDUAL };
 static bool is_transposed(const hone_query *query) { return hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0; }
 
 static const char *read(const hone_query *query, hn_cuda_tensor_plan *p) {
-  const hone_dtype held = query->tactic->compute;
+  const bool of_floats = query->tactic->compute == HONE_TF32;
+  const hone_dtype held = of_floats ? HONE_F32 : query->tactic->compute;
+  const int lanes = of_floats ? 4 : 8; /* of sixteen bytes */
   const hone_fact *x = &query->in[X], *y = &query->out[0];
   HN_TRY_REASON(hn_cuda_tensor_begin(query, p));
-  const bool is_wide = hn_cuda_plain_f32(y);
   if (!hn_cuda_plain_of(x, held)) return "the input is not plain, or of another type";
-  if (!is_wide && !hn_cuda_plain_of(y, held)) return "the output is not plain, or of another type";
   const int64_t k = x->type.shape.dim[x->type.shape.rank - 1], n = query->in[W].type.shape.dim[!is_transposed(query)];
   const int64_t m = k ? hn_cuda_elements(&x->type.shape) / k : 0, most = INT32_MAX / 2;
   if (m < 1 || n < 1) return "it has no elements";
   if (k > 1 << 24 || n > 1 << 24 || m > most / k || m > most / n) return "more elements than 30 bits count";
-  if (k % 8 || (n % 8 && (!is_wide || p->residual))) return "an extent is no multiple of 8";
+  const bool is_wide = of_floats ? n % lanes != 0 : hn_cuda_plain_f32(y);
+  if (!is_wide && !hn_cuda_plain_of(y, held)) return "the output is not plain, or of another type";
+  if (k % lanes || (n % lanes && (!is_wide || p->residual))) return "an extent is no multiple of sixteen bytes";
   if (p->residual && !hn_cuda_plain_of(&query->in[RESIDUAL], held)) return "the residual is of another type";
   p->args.m = (int)m, p->args.n = (int)n, p->args.depth = (int)k, p->args.is_wide = is_wide;
   p->args.in_h = p->args.out_h = 1, p->args.in_w = p->args.out_w = (int)m; /* one row of pixels */
@@ -44,8 +46,7 @@ static hone_status pack(const hone_query *query, void *to) {
   const int64_t row_step = is_transposed(query) ? depth : 1, k_step = is_transposed(query) ? 1 : n;
   for (int64_t row = 0; row < n; ++row)
     for (int64_t k = 0; k < depth; ++k)
-      packed.rows[row * packed.pitch + k] =
-          hn_cuda_half_of(query->tactic->compute, hn_cuda_weight(w, row * row_step + k * k_step));
+      hn_cuda_tensor_put(&p, &packed, row * packed.pitch + k, hn_cuda_weight(w, row * row_step + k * k_step));
   return HONE_OK;
 }
 
@@ -90,4 +91,20 @@ const hone_tactic hn_tactics_cuda_linear_tensor[] = {
      .version = 1, .op = "linear", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
      .launch = hn_cuda_tensor_launch},
+    {sizeof(hone_tactic), .name = "cuda.linear.tf32.tensor", .isa = HN_CUDA_SM80, .compute = HONE_TF32,
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+    {sizeof(hone_tactic), .name = "cuda.linear.tf32.cluster", .isa = HN_CUDA_SM90, .compute = HONE_TF32,
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+    {sizeof(hone_tactic), .name = "cuda.linear.tf32.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_TF32,
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+    {sizeof(hone_tactic), .name = "cuda.linear.tf32.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_TF32,
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {0}};

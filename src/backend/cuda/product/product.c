@@ -65,9 +65,9 @@ static bool set(const hn_cuda_product *p, cublasLtMatmulDescAttributes_t what, c
 static bool describe(hn_cuda_product *p) {
   const hn_cuda_product_plan *plan = &p->plan;
   const cudaDataType_t type = type_of(p);
-  /* COMPUTE_32F: sums in f32, and products too; TF32 would be another type, which nobody allowed. */
-  if (p->unit->lt.cublasLtMatmulDescCreate(&p->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F) != CUBLAS_STATUS_SUCCESS)
-    return false;
+  /* COMPUTE_32F: sums in f32, and products too, where TF32 was not allowed. */
+  const cublasComputeType_t compute = plan->in_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  if (p->unit->lt.cublasLtMatmulDescCreate(&p->desc, compute, CUDA_R_32F) != CUBLAS_STATUS_SUCCESS) return false;
   const cublasOperation_t of_b = plan->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t of_a = plan->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasLtEpilogue_t epilogue = plan->has_bias ? plan->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS

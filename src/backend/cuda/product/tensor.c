@@ -27,7 +27,7 @@ static const tile stage_tiles[] = {
      6,
      128,
      {HN_CUDA_tensor_f16_16_64_16_16, HN_CUDA_tensor_bf16_16_64_16_16, HN_CUDA_tensor_u8_16_64_16_16,
-      HN_CUDA_tensor_i8_16_64_16_16},
+      HN_CUDA_tensor_i8_16_64_16_16, HN_CUDA_tensor_tf32_16_64_16_16},
      0,
      0},
     {32,
@@ -35,7 +35,7 @@ static const tile stage_tiles[] = {
      6,
      128,
      {HN_CUDA_tensor_f16_32_32_16_16, HN_CUDA_tensor_bf16_32_32_16_16, HN_CUDA_tensor_u8_32_32_16_16,
-      HN_CUDA_tensor_i8_32_32_16_16},
+      HN_CUDA_tensor_i8_32_32_16_16, HN_CUDA_tensor_tf32_32_32_16_16},
      0,
      0},
     {32,
@@ -43,7 +43,7 @@ static const tile stage_tiles[] = {
      5,
      128,
      {HN_CUDA_tensor_f16_32_64_16_32, HN_CUDA_tensor_bf16_32_64_16_32, HN_CUDA_tensor_u8_32_64_16_32,
-      HN_CUDA_tensor_i8_32_64_16_32},
+      HN_CUDA_tensor_i8_32_64_16_32, HN_CUDA_tensor_tf32_32_64_16_32},
      0,
      0},
     {64,
@@ -51,7 +51,7 @@ static const tile stage_tiles[] = {
      5,
      128,
      {HN_CUDA_tensor_f16_64_32_32_16, HN_CUDA_tensor_bf16_64_32_32_16, HN_CUDA_tensor_u8_64_32_32_16,
-      HN_CUDA_tensor_i8_64_32_32_16},
+      HN_CUDA_tensor_i8_64_32_32_16, HN_CUDA_tensor_tf32_64_32_32_16},
      0,
      0},
     {64,
@@ -59,7 +59,7 @@ static const tile stage_tiles[] = {
      4,
      128,
      {HN_CUDA_tensor_f16_64_64_32_32, HN_CUDA_tensor_bf16_64_64_32_32, HN_CUDA_tensor_u8_64_64_32_32,
-      HN_CUDA_tensor_i8_64_64_32_32},
+      HN_CUDA_tensor_i8_64_64_32_32, HN_CUDA_tensor_tf32_64_64_32_32},
      0,
      0},
     {128,
@@ -67,7 +67,7 @@ static const tile stage_tiles[] = {
      3,
      256,
      {HN_CUDA_tensor_f16_128_64_32_32, HN_CUDA_tensor_bf16_128_64_32_32, HN_CUDA_tensor_u8_128_64_32_32,
-      HN_CUDA_tensor_i8_128_64_32_32},
+      HN_CUDA_tensor_i8_128_64_32_32, HN_CUDA_tensor_tf32_128_64_32_32},
      0,
      0},
     {64,
@@ -75,7 +75,7 @@ static const tile stage_tiles[] = {
      3,
      256,
      {HN_CUDA_tensor_f16_64_128_32_32, HN_CUDA_tensor_bf16_64_128_32_32, HN_CUDA_tensor_u8_64_128_32_32,
-      HN_CUDA_tensor_i8_64_128_32_32},
+      HN_CUDA_tensor_i8_64_128_32_32, HN_CUDA_tensor_tf32_64_128_32_32},
      0,
      0},
     {128,
@@ -83,7 +83,7 @@ static const tile stage_tiles[] = {
      3,
      256,
      {HN_CUDA_tensor_f16_128_128_64_32, HN_CUDA_tensor_bf16_128_128_64_32, HN_CUDA_tensor_u8_128_128_64_32,
-      HN_CUDA_tensor_i8_128_128_64_32},
+      HN_CUDA_tensor_i8_128_128_64_32, HN_CUDA_tensor_tf32_128_128_64_32},
      0,
      0},
 };
@@ -93,7 +93,7 @@ static const tile first_tiles[] = {
      5,
      128,
      {HN_CUDA_tensor_f16_first_32_64, HN_CUDA_tensor_bf16_first_32_64, HN_CUDA_tensor_u8_first_32_64,
-      HN_CUDA_tensor_i8_first_32_64},
+      HN_CUDA_tensor_i8_first_32_64, HN_CUDA_tensor_tf32_first_32_64},
      0,
      0},
     {64,
@@ -101,7 +101,7 @@ static const tile first_tiles[] = {
      5,
      128,
      {HN_CUDA_tensor_f16_first_64_32, HN_CUDA_tensor_bf16_first_64_32, HN_CUDA_tensor_u8_first_64_32,
-      HN_CUDA_tensor_i8_first_64_32},
+      HN_CUDA_tensor_i8_first_64_32, HN_CUDA_tensor_tf32_first_64_32},
      0,
      0},
     {128,
@@ -109,7 +109,7 @@ static const tile first_tiles[] = {
      3,
      256,
      {HN_CUDA_tensor_f16_first_128_64, HN_CUDA_tensor_bf16_first_128_64, HN_CUDA_tensor_u8_first_128_64,
-      HN_CUDA_tensor_i8_first_128_64},
+      HN_CUDA_tensor_i8_first_128_64, HN_CUDA_tensor_tf32_first_128_64},
      0,
      0},
 };
@@ -118,56 +118,64 @@ static const tile bulk_tiles[] = {
      32,
      6,
      160,
-     {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6, HN_CUDA_bulk_u8_64_32_6, HN_CUDA_bulk_i8_64_32_6},
+     {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6, HN_CUDA_bulk_u8_64_32_6, HN_CUDA_bulk_i8_64_32_6,
+      HN_CUDA_bulk_tf32_64_32_6},
      0,
      0},
     {64,
      64,
      5,
      160,
-     {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5, HN_CUDA_bulk_u8_64_64_5, HN_CUDA_bulk_i8_64_64_5},
+     {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5, HN_CUDA_bulk_u8_64_64_5, HN_CUDA_bulk_i8_64_64_5,
+      HN_CUDA_bulk_tf32_64_64_5},
      0,
      0},
     {64,
      64,
      10,
      160,
-     {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10, HN_CUDA_bulk_u8_64_64_10, HN_CUDA_bulk_i8_64_64_10},
+     {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10, HN_CUDA_bulk_u8_64_64_10, HN_CUDA_bulk_i8_64_64_10,
+      HN_CUDA_bulk_tf32_64_64_10},
      0,
      0},
     {64,
      128,
      4,
      160,
-     {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4, HN_CUDA_bulk_u8_64_128_4, HN_CUDA_bulk_i8_64_128_4},
+     {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4, HN_CUDA_bulk_u8_64_128_4, HN_CUDA_bulk_i8_64_128_4,
+      HN_CUDA_bulk_tf32_64_128_4},
      0,
      0},
     {128,
      64,
      4,
      288,
-     {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4, HN_CUDA_bulk_u8_128_64_4, HN_CUDA_bulk_i8_128_64_4},
+     {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4, HN_CUDA_bulk_u8_128_64_4, HN_CUDA_bulk_i8_128_64_4,
+      HN_CUDA_bulk_tf32_128_64_4},
      0,
      0},
     {128,
      128,
      3,
      288,
-     {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3, HN_CUDA_bulk_u8_128_128_3, HN_CUDA_bulk_i8_128_128_3},
+     {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3, HN_CUDA_bulk_u8_128_128_3, HN_CUDA_bulk_i8_128_128_3,
+      HN_CUDA_bulk_tf32_128_128_3},
      0,
      0},
     {128,
      128,
      6,
      288,
-     {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6, HN_CUDA_bulk_u8_128_128_6, HN_CUDA_bulk_i8_128_128_6},
+     {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6, HN_CUDA_bulk_u8_128_128_6, HN_CUDA_bulk_i8_128_128_6,
+      HN_CUDA_bulk_tf32_128_128_6},
      0,
      0},
     {128,
      256,
      4,
      288,
-     {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4, HN_CUDA_bulk_u8_128_256_4, HN_CUDA_bulk_i8_128_256_4},
+     {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4, HN_CUDA_bulk_u8_128_256_4, HN_CUDA_bulk_i8_128_256_4,
+      HN_CUDA_bulk_tf32_128_256_4},
      0,
      0},
 };
@@ -232,6 +240,11 @@ static const tile lasting_tiles[] = {
      1,
      2},
     {128, 128, 2, 320, {0, 0, HN_CUDA_lasting_u8_128_2, HN_CUDA_lasting_i8_128_2}, 2, 0},
+    {128, 64, 6, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_64_6}, 2, 0},
+    {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_128_4}, 1, 0},
+    {128, 192, 3, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_192_3}, 1, 0},
+    {128, 256, 2, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_256_2}, 1, 0},
+    {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_pair_128_4}, 1, 2},
 };
 static const tile short_tiles[] = {
     {128, 64, 7, 320, {0, 0, HN_CUDA_short_u8_64_7, HN_CUDA_short_i8_64_7}, 2, 0},
@@ -258,10 +271,14 @@ static choices choices_of(const hone_query *query) {
   return ways[*(const hn_cuda_tensor_way *)query->tactic->kernel];
 }
 
+static hn_cuda_tensor_type type_of(hone_dtype compute) {
+  return compute == HONE_TF32 ? HN_CUDA_TENSOR_TF32 : compute == HONE_BF16 ? HN_CUDA_TENSOR_BF16 : HN_CUDA_TENSOR_F16;
+}
+
 const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p) {
   const hn_activation activation = hn_cuda_activation(query);
   *p = (hn_cuda_tensor_plan){.groups = 1,
-                             .type = query->tactic->compute == HONE_BF16 ? HN_CUDA_TENSOR_BF16 : HN_CUDA_TENSOR_F16,
+                             .type = type_of(query->tactic->compute),
                              .residual = hn_cuda_given(query, RESIDUAL) ? RESIDUAL : 0,
                              .args = {.act = (int)activation,
                                       .alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0),
@@ -276,8 +293,11 @@ const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p
 
 /* ---- tiles and splits ---- */
 
-static bool is_of_bytes(const hn_cuda_tensor_plan *p) { return p->type >= HN_CUDA_TENSOR_U8; }
-static int element_bytes(const hn_cuda_tensor_plan *p) { return is_of_bytes(p) ? 1 : 2; }
+static bool is_of_bytes(const hn_cuda_tensor_plan *p) {
+  return p->type == HN_CUDA_TENSOR_U8 || p->type == HN_CUDA_TENSOR_I8;
+}
+static bool is_of_floats(const hn_cuda_tensor_plan *p) { return p->type == HN_CUDA_TENSOR_TF32; }
+static int element_bytes(const hn_cuda_tensor_plan *p) { return is_of_bytes(p) ? 1 : is_of_floats(p) ? 4 : 2; }
 static int tiles_of(int extent, int size) { return (extent + size - 1) / size; }
 static int64_t tile_count(const hn_cuda_tensor_plan *p, const tile *t) {
   const int together = t->pair ? t->pair : 1;
@@ -435,7 +455,7 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   a->step_x = p->row / a->depth % a->kernel_w;
   a->step_y = p->row / a->depth / a->kernel_w;
   p->box_pixels = way.bulk ? t->rows : 0;
-  p->box_columns = is_of_bytes(p) && t->columns % 128 == 0 ? 128 : 64;
+  p->box_columns = is_of_floats(p) ? 32 : is_of_bytes(p) && t->columns % 128 == 0 ? 128 : 64;
   p->box_rows = t->pair ? t->columns / t->pair : t->columns;
   p->blocks_each = way.lasts ? (int)(MOST_SHARED / (shared + 1024)) : 0;
   p->kernel = t->kernels[p->type];
@@ -451,8 +471,10 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   return NULL;
 }
 
+/* What is multiplied in tf32 is rounded by the copy: the units themselves would cut. */
 static CUtensorMapDataType map_type(const hn_cuda_tensor_plan *p) {
   if (is_of_bytes(p)) return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  if (is_of_floats(p)) return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
   return p->type == HN_CUDA_TENSOR_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
 }
 /* Rows of boxes are mixed over their own bytes: 128, or 64. */
@@ -476,12 +498,12 @@ static bool map_image(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *ap
              CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-static bool map_rows(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, const void *rows, int columns,
-                     int64_t count, int box_columns, int box_rows, CUtensorMap *out) {
+static bool map_rows(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, CUtensorMapDataType type,
+                     const void *rows, int columns, int64_t count, int box_columns, int box_rows, CUtensorMap *out) {
   const cuuint64_t dims[2] = {(cuuint64_t)columns, (cuuint64_t)count},
                    steps[1] = {(cuuint64_t)columns * (cuuint64_t)element_bytes(p)};
   const cuuint32_t box[2] = {(cuuint32_t)box_columns, (cuuint32_t)box_rows}, ones[2] = {1, 1};
-  return api->cuTensorMapEncodeTiled(out, map_type(p), 2, (void *)(uintptr_t)rows, dims, steps, box, ones,
+  return api->cuTensorMapEncodeTiled(out, type, 2, (void *)(uintptr_t)rows, dims, steps, box, ones,
                                      CU_TENSOR_MAP_INTERLEAVE_NONE, map_mix(p, box_columns),
                                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
@@ -499,12 +521,14 @@ static hone_status launch_lasting(const hn_cuda_tensor_plan *p, hone_stream *str
   hn_cuda_shape shape = p->shape;
   const unsigned most = (unsigned)(stream->unit->facts.threads * p->blocks_each) / shape.cluster * shape.cluster;
   if (most > 0 && shape.grid.x > most) shape.grid.x = most;
+  const CUtensorMapDataType type = map_type(p), stored = is_of_floats(p) ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : type;
   hn_cuda_lasting_maps maps;
   int adds = p->residual != 0;
   if (!map_image(p, api, o->x, &maps.x) ||
-      !map_rows(p, api, o->w, a->blocks * p->row, weight_rows(p), p->row, p->box_rows, &maps.w) ||
-      !map_rows(p, api, o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS, &maps.y) ||
-      !map_rows(p, api, adds ? o->residual : o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS, &maps.residual))
+      !map_rows(p, api, type, o->w, a->blocks * p->row, weight_rows(p), p->row, p->box_rows, &maps.w) ||
+      !map_rows(p, api, stored, o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS, &maps.y) ||
+      !map_rows(p, api, stored, adds ? o->residual : o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS,
+                &maps.residual))
     return HONE_DEVICE;
   void *arguments[] = {&maps, (void *)(uintptr_t)&o->bias, &adds, (void *)(uintptr_t)a};
   return hn_cuda_launch_shaped(stream, p->kernel, &shape, arguments);
@@ -515,7 +539,7 @@ static hone_status launch_bulk(const hn_cuda_tensor_plan *p, hone_stream *stream
   const hn_cuda_driver_api *api = &stream->unit->driver->api;
   hn_cuda_tensor_maps maps;
   if (!map_image(p, api, o->x, &maps.x) ||
-      !map_rows(p, api, o->w, a->blocks * p->row, weight_rows(p), p->row, p->box_rows, &maps.w))
+      !map_rows(p, api, map_type(p), o->w, a->blocks * p->row, weight_rows(p), p->row, p->box_rows, &maps.w))
     return HONE_DEVICE;
   void *arguments[] = {&o->y, &maps, (void *)&o->bias, (void *)&o->residual, (void *)(uintptr_t)a};
   return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, arguments);
@@ -543,4 +567,11 @@ hn_cuda_tensor_rows hn_cuda_tensor_packed(const hone_query *query, const hn_cuda
   if (hn_cuda_given(query, BIAS))
     for (int64_t i = 0; i < rows; ++i) packed.bias[i] = hn_cuda_weight(query->in[BIAS].constant, i);
   return packed;
+}
+
+void hn_cuda_tensor_put(const hn_cuda_tensor_plan *p, const hn_cuda_tensor_rows *to, int64_t at, float value) {
+  if (is_of_floats(p))
+    ((float *)to->rows)[at] = hn_cuda_tf32_of(value);
+  else
+    ((uint16_t *)to->rows)[at] = hn_cuda_half_of(p->type == HN_CUDA_TENSOR_BF16 ? HONE_BF16 : HONE_F16, value);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensor.h - convolutions and products in halves or bytes on tensor cores (kernels/cuda/tensor): which tile, and how
- * many blocks share one along k. Both are parameters of a tactic: they are measured, and do not change from run to run.
+/* tensor.h - convolutions and products in halves, tf32 or bytes on tensor cores (kernels/cuda/tensor): which tile, and
+ * how many blocks share one along k. Both are parameters of a tactic: they are measured, and do not change from run to
+ * run.
  */
 #ifndef HN_BACKEND_CUDA_TENSOR_H
 #define HN_BACKEND_CUDA_TENSOR_H
@@ -27,6 +28,7 @@ typedef enum hn_cuda_tensor_type {
   HN_CUDA_TENSOR_BF16,
   HN_CUDA_TENSOR_U8,
   HN_CUDA_TENSOR_I8,
+  HN_CUDA_TENSOR_TF32, /* f32, which products round */
   HN_CUDA_TENSOR_TYPES
 } hn_cuda_tensor_type;
 
@@ -56,12 +58,14 @@ hone_status hn_cuda_tensor_launch(void *state, hone_stream *stream, const hone_l
 /* Packed: a row of args.blocks x row values for each channel of the output, then, for each, what its sums begin with.
  */
 int64_t hn_cuda_tensor_rows_bytes(const hn_cuda_tensor_plan *p);
-/* Of halves: biases in f32, to a multiple of 8. */
+/* Of halves or f32: biases in f32, to a multiple of 8. */
 typedef struct hn_cuda_tensor_rows {
-  uint16_t *rows;
+  void *rows;
   float *bias; /* zeros where there is none */
   int64_t pitch;
 } hn_cuda_tensor_rows;
 hn_cuda_tensor_rows hn_cuda_tensor_packed(const hone_query *query, const hn_cuda_tensor_plan *p, void *to);
+/* Value `at` of the rows, rounded to what is multiplied. */
+void hn_cuda_tensor_put(const hn_cuda_tensor_plan *p, const hn_cuda_tensor_rows *to, int64_t at, float value);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* convert.cu - f32 to halves and back, plain or with the channels last; bytes as they are. A thread has eight channels
- * of a pixel (of bytes sixteen), so that neighbours read neighbouring pixels of a plane, or write them; of a plain
- * tensor, eight elements. */
+/* convert.cu - f32 to halves and back, plain or with the channels last; f32 and bytes as they are. A thread has eight
+ * channels of a pixel (sixteen bytes where the type stays), so that neighbours read neighbouring pixels of a plane, or
+ * write them; of a plain tensor, eight elements. */
 #include "kernels/cuda/half.cuh"
 
 #define THREADS 256
@@ -11,6 +11,7 @@
 template <typename from, typename to> __device__ __forceinline__ to turned(from v) { return narrow<to>(wide(v)); }
 template <> __device__ __forceinline__ f16 turned<f16, f16>(f16 v) { return v; }
 template <> __device__ __forceinline__ u8 turned<u8, u8>(u8 v) { return v; }
+template <> __device__ __forceinline__ float turned<float, float>(float v) { return v; }
 
 template <typename from, typename to>
 __device__ __forceinline__ void flat(to *y, const from *x, const hn_cuda_convert &a) {
@@ -90,9 +91,15 @@ KERNEL hn_convert_f16_f32(float *y, const f16 *x, const hn_cuda_convert a) { fla
 KERNEL hn_convert_bf16_f32(float *y, const bf16 *x, const hn_cuda_convert a) { flat(y, x, a); }
 KERNEL hn_channels_last_f32_f16(f16 *y, const float *x, const hn_cuda_convert a) { put_last(y, x, a); }
 KERNEL hn_channels_last_f32_bf16(bf16 *y, const float *x, const hn_cuda_convert a) { put_last(y, x, a); }
+KERNEL hn_channels_last_f16_f32(float *y, const f16 *x, const hn_cuda_convert a) { put_last(y, x, a); }
+KERNEL hn_channels_last_bf16_f32(float *y, const bf16 *x, const hn_cuda_convert a) { put_last(y, x, a); }
 KERNEL hn_channels_last_16(f16 *y, const f16 *x, const hn_cuda_convert a) { put_last(y, x, a); }
 KERNEL hn_channels_first_f16_f32(float *y, const f16 *x, const hn_cuda_convert a) { put_first(y, x, a); }
 KERNEL hn_channels_first_bf16_f32(float *y, const bf16 *x, const hn_cuda_convert a) { put_first(y, x, a); }
+KERNEL hn_channels_first_f32_f16(f16 *y, const float *x, const hn_cuda_convert a) { put_first(y, x, a); }
+KERNEL hn_channels_first_f32_bf16(bf16 *y, const float *x, const hn_cuda_convert a) { put_first(y, x, a); }
 KERNEL hn_channels_first_16(f16 *y, const f16 *x, const hn_cuda_convert a) { put_first(y, x, a); }
+KERNEL hn_channels_last_32(float *y, const float *x, const hn_cuda_convert a) { put_last(y, x, a); }
+KERNEL hn_channels_first_32(float *y, const float *x, const hn_cuda_convert a) { put_first(y, x, a); }
 KERNEL hn_channels_last_8(u8 *y, const u8 *x, const hn_cuda_convert a) { put_last(y, x, a); }
 KERNEL hn_channels_first_8(u8 *y, const u8 *x, const hn_cuda_convert a) { put_first(y, x, a); }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* channels.cu - channels joined, cut and shuffled where they lie last: sixteen bytes of a pixel a thread, at once where
- * they lie so in one input. Any sixteen bits, or eight. */
+ * they lie so in one input. Any 32 bits, sixteen or eight. */
 #include "kernels/cuda/half.cuh"
 
 #define THREADS 256
@@ -59,6 +59,7 @@ template <typename word> __device__ __forceinline__ void planes(const hn_cuda_ch
   let_next_begin();
 }
 
+KERNEL hn_channels_32(const __grid_constant__ hn_cuda_channels a) { last<unsigned>(a); }
 KERNEL hn_channels_16(const __grid_constant__ hn_cuda_channels a) { last<unsigned short>(a); }
 KERNEL hn_channels_8(const __grid_constant__ hn_cuda_channels a) { last<u8>(a); }
 KERNEL hn_channel_planes_32(const __grid_constant__ hn_cuda_channels a) { planes<unsigned>(a); }

@@ -21,10 +21,9 @@ __device__ __forceinline__ bool find(const hn_cuda_image_window &a, int pixels, 
   return i < a.threads;
 }
 
-__device__ __forceinline__ void load_bias(float (&out)[8], const void *packed, int taps, int pitch, int channel) {
-  const float4 *bias = (const float4 *)((const float *)((const f16 *)packed + (size_t)taps * pitch) + channel);
-  *(float4 *)out = bias[0];
-  *(float4 *)(out + 4) = bias[1];
+template <typename T>
+__device__ __forceinline__ void load_bias(float (&out)[8], const T *packed, int taps, int pitch, int channel) {
+  load_eight(out, (const float *)(packed + (size_t)taps * pitch) + channel);
 }
 
 template <typename T>
@@ -33,13 +32,13 @@ __device__ __forceinline__ void finish(T *y, const T *residual, float (&sum)[8],
   const size_t at = (((size_t)s.image * a.window.out_h + row) * a.window.out_w + x) * a.pitch + s.channel;
   if (residual) {
     float more[8];
-    widen_eight<T>(more, *(const uint4 *)(residual + at));
+    load_eight(more, residual + at);
 #pragma unroll
     for (int k = 0; k < 8; ++k) sum[k] += more[k];
   }
   activate_eight(sum, a.act, a.alpha, a.beta);
   clear_tail(sum, s.channel, a.window.channels);
-  *(uint4 *)(y + at) = narrow_eight<T>(sum);
+  store_eight(y + at, sum);
 }
 
 /* Columns `left` to `left` + COUNT of a row; zeros outside. */
@@ -169,24 +168,31 @@ __device__ __forceinline__ void depthwise(T *y, const T *x, const T *packed, con
       finish(y, residual, sum[p / P][p % P], s, s.y + p / P, s.x + p % P, a);
 }
 
-/* Any window, strides and dilations; a pixel a thread. */
-template <typename T>
+/* Any window, strides and dilations; a pixel a thread. K: the extent where it is known, so that a row's taps are all on
+ * their way at once. */
+template <typename T, int K = 0>
 __device__ __forceinline__ void depthwise_any(T *y, const T *x, const T *packed, const T *residual,
                                               const hn_cuda_image_window &a) {
   const hn_cuda_window &w = a.window;
+  const int extent_h = K ? K : w.kernel_h, extent_w = K ? K : w.kernel_w;
   place s;
   if (!find(a, 1, 1, &s)) return;
   float sum[8];
-  load_bias(sum, packed, w.kernel_h * w.kernel_w, a.pitch, s.channel);
+  load_bias(sum, packed, extent_h * extent_w, a.pitch, s.channel);
   x += ((size_t)s.image * w.in_h * w.in_w) * a.pitch + s.channel;
+  const int left = s.x * w.stride_w - w.pad_w;
   wait_for_previous();
-  for (int i = 0, row = s.y * w.stride_h - w.pad_h; i < w.kernel_h; ++i, row += w.dilation_h) {
+#pragma unroll(K ? K : 1)
+  for (int i = 0; i < extent_h; ++i) {
+    const int row = s.y * w.stride_h - w.pad_h + i * w.dilation_h;
     if (row < 0 || row >= w.in_h) continue;
-    for (int j = 0, column = s.x * w.stride_w - w.pad_w; j < w.kernel_w; ++j, column += w.dilation_w) {
+#pragma unroll(K ? K : 1)
+    for (int j = 0; j < extent_w; ++j) {
+      const int column = left + j * w.dilation_w;
       if (column < 0 || column >= w.in_w) continue;
       float wide[8], taps[8];
-      widen_eight<T>(wide, *(const uint4 *)(x + (size_t)(row * w.in_w + column) * a.pitch));
-      widen_eight<T>(taps, __ldg((const uint4 *)(packed + (i * w.kernel_w + j) * a.pitch + s.channel)));
+      load_eight(wide, x + (size_t)(row * w.in_w + column) * a.pitch);
+      load_eight(taps, packed + (i * extent_w + j) * a.pitch + s.channel);
 #pragma unroll
       for (int k = 0; k < 8; ++k) sum[k] += wide[k] * taps[k];
     }
@@ -275,4 +281,16 @@ KERNEL hn_depthwise_f16(f16 *y, const f16 *x, const f16 *packed, const f16 *resi
 KERNEL hn_depthwise_bf16(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
                          const __grid_constant__ hn_cuda_image_window a) {
   depthwise_any(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f32(float *y, const float *x, const float *packed, const float *residual,
+                        const __grid_constant__ hn_cuda_image_window a) {
+  depthwise_any(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f32_3(float *y, const float *x, const float *packed, const float *residual,
+                          const __grid_constant__ hn_cuda_image_window a) {
+  depthwise_any<float, 3>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f32_5(float *y, const float *x, const float *packed, const float *residual,
+                          const __grid_constant__ hn_cuda_image_window a) {
+  depthwise_any<float, 5>(y, x, packed, residual, a);
 }

@@ -29,7 +29,7 @@ template <typename T, bool MAX> __device__ __forceinline__ void pool(T *y, const
       count += inside || (w.count_pads && row < w.in_h + w.pad_end_h && column < w.in_w + w.pad_end_w);
       if (!inside) continue;
       float here[8];
-      widen_eight<T>(here, *(const uint4 *)(x + (size_t)(row * w.in_w + column) * a.pitch));
+      load_eight(here, x + (size_t)(row * w.in_w + column) * a.pitch);
 #pragma unroll
       for (int k = 0; k < 8; ++k) all[k] = MAX ? larger(all[k], here[k]) : all[k] + here[k];
     }
@@ -38,7 +38,7 @@ template <typename T, bool MAX> __device__ __forceinline__ void pool(T *y, const
 #pragma unroll
     for (int k = 0; k < 8; ++k) all[k] = count ? all[k] / (float)count : 0;
   clear_tail(all, channel, w.channels); /* a window of nothing but pads has no largest value */
-  *(uint4 *)(y + (size_t)pixel * a.pitch + channel) = narrow_eight<T>(all);
+  store_eight(y + (size_t)pixel * a.pitch + channel, all);
 }
 
 KERNEL hn_max_pool_last_f16(f16 *y, const f16 *x, const __grid_constant__ hn_cuda_image_window a) {
@@ -47,11 +47,17 @@ KERNEL hn_max_pool_last_f16(f16 *y, const f16 *x, const __grid_constant__ hn_cud
 KERNEL hn_max_pool_last_bf16(bf16 *y, const bf16 *x, const __grid_constant__ hn_cuda_image_window a) {
   pool<bf16, true>(y, x, a);
 }
+KERNEL hn_max_pool_last_f32(float *y, const float *x, const __grid_constant__ hn_cuda_image_window a) {
+  pool<float, true>(y, x, a);
+}
 KERNEL hn_average_pool_last_f16(f16 *y, const f16 *x, const __grid_constant__ hn_cuda_image_window a) {
   pool<f16, false>(y, x, a);
 }
 KERNEL hn_average_pool_last_bf16(bf16 *y, const bf16 *x, const __grid_constant__ hn_cuda_image_window a) {
   pool<bf16, false>(y, x, a);
+}
+KERNEL hn_average_pool_last_f32(float *y, const float *x, const __grid_constant__ hn_cuda_image_window a) {
+  pool<float, false>(y, x, a);
 }
 
 /* ---- whole images ---- */
@@ -105,7 +111,7 @@ __device__ __forceinline__ void global_pool(T *y, const T *x, const hn_cuda_glob
 #pragma unroll 4
     for (int p = part * each + row; p < last; p += ROWS) {
       float here[8];
-      widen_eight<T>(here, *(const uint4 *)(x + (size_t)p * a.pitch));
+      load_eight(here, x + (size_t)p * a.pitch);
 #pragma unroll
       for (int k = 0; k < 8; ++k) all[k] = MAX ? larger(all[k], here[k]) : all[k] + here[k];
     }
@@ -143,9 +149,15 @@ KERNEL hn_global_max_f16(f16 *y, const f16 *x, const __grid_constant__ hn_cuda_g
 KERNEL hn_global_max_bf16(bf16 *y, const bf16 *x, const __grid_constant__ hn_cuda_global_pool a) {
   global_pool<bf16, true, 8>(y, x, a);
 }
+KERNEL hn_global_max_f32(float *y, const float *x, const __grid_constant__ hn_cuda_global_pool a) {
+  global_pool<float, true, 8>(y, x, a);
+}
 KERNEL hn_global_sum_f16(f16 *y, const f16 *x, const __grid_constant__ hn_cuda_global_pool a) {
   global_pool<f16, false, 8>(y, x, a);
 }
 KERNEL hn_global_sum_bf16(bf16 *y, const bf16 *x, const __grid_constant__ hn_cuda_global_pool a) {
   global_pool<bf16, false, 8>(y, x, a);
+}
+KERNEL hn_global_sum_f32(float *y, const float *x, const __grid_constant__ hn_cuda_global_pool a) {
+  global_pool<float, false, 8>(y, x, a);
 }

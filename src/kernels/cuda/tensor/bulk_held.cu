@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sm: 90a */
-/* held: f16 bf16 u8 i8 */
+/* held: f16 bf16 u8 i8 tf32 */
 /* bulk_held.cu - tiles of bulk.cuh: BM_BN_STAGES. Elsewhere they are empty, and no row asks for them. */
 #include "kernels/cuda/tensor/bulk.cuh"
 

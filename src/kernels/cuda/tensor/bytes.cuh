@@ -13,6 +13,10 @@ template <typename T> struct kind_of {
   typedef float sum;
   static constexpr int row = 64, piece = 8, vectors = 1;
 };
+template <> struct kind_of<tf32> {
+  typedef float sum;
+  static constexpr int row = 32, piece = 4, vectors = 1;
+};
 struct kind_of_bytes {
   typedef int sum;
   static constexpr int row = 128, piece = 16, vectors = 2;

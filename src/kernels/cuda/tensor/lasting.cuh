@@ -10,7 +10,8 @@
 /* deep: bytes of a row of a stage. box: columns of the boxes that are stored, of 64 rows each. */
 template <typename T, int bn, int stages, int buffers, int pair = 1, int depth = 128> struct lasting_tile {
   static constexpr int P = pair, G = 2, BM = 128, BN = bn, ST = stages, NB = buffers, deep = depth;
-  static constexpr int row = deep / (int)sizeof(T), box = sizeof(T) == 1 && BN % 128 == 0 ? 128 : 64;
+  static constexpr int row = deep / (int)sizeof(T);
+  static constexpr int box = sizeof(T) == 4 ? 32 : sizeof(T) == 1 && BN % 128 == 0 ? 128 : 64;
   static constexpr int boxes = BN / box, box_bytes = 64 * box * (int)sizeof(T);
   static constexpr int threads = G * 128 + 64, stage = (BM + BN) * deep, buffer = BM * BN * (int)sizeof(T);
   static constexpr int front = 1024; /* barriers: of stages, then of buffers */
@@ -139,6 +140,8 @@ template <typename T, typename C> struct lasting_sums {
   __device__ __forceinline__ void put(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a, int n0) {
     if constexpr (sizeof(T) == 1)
       put_bytes(buffer, (const int *)bias, adds, a, n0);
+    else if constexpr (sizeof(T) == 4)
+      put_floats(buffer, bias, adds, a, n0);
     else
       put_halves(buffer, bias, adds, a, n0);
   }
@@ -166,6 +169,31 @@ template <typename T, typename C> struct lasting_sums {
         unsigned two = bounded<T>(narrow_two<T>(first, second), low, high);
         if (n + 1 >= a.n) two = n < a.n ? two & 0xffff : 0; /* channels that are not there are zeros */
         asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(two) : "memory");
+      }
+    }
+  }
+  /* The same of f32: a box has 32 columns, and a lane two of them, eight bytes. */
+  __device__ __forceinline__ void put_floats(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a,
+                                             int n0) {
+    const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + (lane >> 2);
+    const unsigned to = buffer + threadIdx.x / 128 * C::box_bytes + row * 128 + (lane & 1) * 8;
+#pragma unroll
+    for (int j = 0; j < C::BN / 8; ++j) {
+      const int n = n0 + j * 8 + (lane & 3) * 2, chunk = (j % 4 * 2 + (lane >> 1 & 1)) ^ (row & 7);
+      const float2 more = n < a.n ? *(const float2 *)(bias + n) : make_float2(0, 0); /* padded to eights */
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const unsigned at = to + (chunk << 4) + j / 4 * (2 * C::box_bytes) + half * 1024;
+        float first = v[j * 4 + half * 2] + more.x, second = v[j * 4 + half * 2 + 1] + more.y;
+        if (adds) {
+          float2 residual;
+          asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(residual.x), "=f"(residual.y) : "r"(at) : "memory");
+          first += residual.x, second += residual.y;
+        }
+        if (a.act == HN_ACTIVATION_GELU) first = gelu_of_halves(first), second = gelu_of_halves(second);
+        first = n < a.n ? bounded(first, a.alpha, a.beta) : 0; /* channels that are not there are zeros */
+        second = n + 1 < a.n ? bounded(second, a.alpha, a.beta) : 0;
+        store_two(at, first, second);
       }
     }
   }

@@ -144,8 +144,10 @@ template <typename T, typename C> struct tensor_sums {
                                        unsigned b, int k) const {
     const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int i = 0; i < C::WM / 16; ++i)
+    for (int i = 0; i < C::WM / 16; ++i) {
       load_four(left[i], a + chunk_at(wm + i * 16 + (lane & 15), k * 2 + (lane >> 4)));
+      round_four<T>(left[i]);
+    }
 #pragma unroll
     for (int j = 0; j < C::WN / 16; ++j)
       load_four(right[j], b + chunk_at(wn + j * 16 + (lane & 7) + (lane >> 4) * 8, k * 2 + ((lane >> 3) & 1)));

@@ -108,24 +108,24 @@ __device__ __forceinline__ float gelu_of_halves(float x) {
   return x * (x < 0 ? tail : 1 - tail);
 }
 
-__device__ __forceinline__ void activate_eight(float (&v)[8], const hn_cuda_tensor &a) {
+template <int count> __device__ __forceinline__ void activate_piece(float (&v)[count], const hn_cuda_tensor &a) {
   if (a.act == HN_ACTIVATION_NONE) return;
   if (a.act == HN_ACTIVATION_RELU) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) v[j] = activated(HN_ACTIVATION_RELU, 0, 0, v[j]);
+    for (int j = 0; j < count; ++j) v[j] = activated(HN_ACTIVATION_RELU, 0, 0, v[j]);
   } else if (a.act == HN_ACTIVATION_CLIP) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) v[j] = activated(HN_ACTIVATION_CLIP, a.alpha, a.beta, v[j]);
+    for (int j = 0; j < count; ++j) v[j] = activated(HN_ACTIVATION_CLIP, a.alpha, a.beta, v[j]);
   } else if (a.act == HN_ACTIVATION_GELU && !a.is_wide) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) v[j] = gelu_of_halves(v[j]);
+    for (int j = 0; j < count; ++j) v[j] = gelu_of_halves(v[j]);
   } else {
 #pragma unroll 1
-    for (int j = 0; j < 4; ++j) { /* two at a time, in turns: eight copies of them all would be much code */
+    for (int j = 0; j < count / 2; ++j) { /* two at a time, in turns: a copy of them all for each would be much code */
       const float first = activated(a.act, a.alpha, a.beta, v[0]), second = activated(a.act, a.alpha, a.beta, v[1]);
 #pragma unroll
-      for (int i = 0; i < 6; ++i) v[i] = v[i + 2];
-      v[6] = first, v[7] = second;
+      for (int i = 0; i < count - 2; ++i) v[i] = v[i + 2];
+      v[count - 2] = first, v[count - 1] = second;
     }
   }
 }
@@ -161,7 +161,7 @@ template <typename T, typename C> struct piece_of {
     widen_eight<T>(v, residual);
     add_floats(v, (const float *)shared + column); /* biases */
     for (int r = 0; r < split; ++r) add_floats(v, sums + r * step);
-    activate_eight(v, a);
+    activate_piece(v, a);
     if (a.is_wide) {
 #pragma unroll
       for (int j = 0; j < 8; ++j)
@@ -171,6 +171,27 @@ template <typename T, typename C> struct piece_of {
       for (int j = 0; j < 8; ++j) v[j] = n + j < a.n ? v[j] : 0;
       *(uint4 *)((T *)y + to) = narrow_eight<T>(v);
     }
+  }
+};
+/* Four values of f32; wide: rows of any length, which are stored one by one. */
+template <typename C> struct piece_of<tf32, C> {
+  static __device__ __forceinline__ void store(void *y, size_t to, int n, const unsigned char *shared,
+                                               const float *sums, uint4 residual, int column, int step, bool adds,
+                                               const hn_cuda_tensor &a, int split) {
+    const float4 bias = ((const float4 *)shared)[column / 4];
+    float v[4] = {__uint_as_float(residual.x) + bias.x, __uint_as_float(residual.y) + bias.y,
+                  __uint_as_float(residual.z) + bias.z, __uint_as_float(residual.w) + bias.w};
+    for (int r = 0; r < split; ++r) {
+      const float4 more = *(const float4 *)(sums + r * step);
+      v[0] += more.x, v[1] += more.y, v[2] += more.z, v[3] += more.w;
+    }
+    activate_piece(v, a);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (n + j >= a.n) v[j] = 0;
+      if (a.is_wide && n + j < a.n) ((float *)y)[to + j] = v[j];
+    }
+    if (!a.is_wide) *(float4 *)((float *)y + to) = make_float4(v[0], v[1], v[2], v[3]);
   }
 };
 /* From sums of bytes: requantised, four at a time; or the sums themselves. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held: f16 bf16 u8 i8 */
+/* held: f16 bf16 u8 i8 tf32 */
 /* tensor_held.cu - tiles of stages.cuh: BM_BN_WM_WN; first: of images of up to four channels. */
 #include "kernels/cuda/tensor/stages.cuh"
 

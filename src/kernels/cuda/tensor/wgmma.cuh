@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wgmma.cuh - tensor cores of 9.0 by warpgroups (sm_90a): c[64 x N] += a[64 x 16] * b[N x 16]' of halves, or
- * twice as deep of bytes, both in shared memory, and what feeds them: barriers that count bytes, and copies of tensors'
- * boxes. Rows lie mixed over 128 bytes, eight rows a group of 1,024, or over 64. Source: PTX ISA 9.0 (wgmma, matrix
- * descriptors, mbarrier, cp.async.bulk.tensor).
+/* wgmma.cuh - tensor cores of 9.0 by warpgroups (sm_90a): c[64 x N] += a[64 x 16] * b[N x 16]' of halves,
+ * twice as deep of bytes, half as deep of tf32 (rounded by the copies), both in shared memory, and what feeds them:
+ * barriers that count bytes, and copies of tensors' boxes. Rows lie mixed over 128 bytes, eight rows a group of 1,024,
+ * or over 64. Source: PTX ISA 9.0 (wgmma, matrix descriptors, mbarrier, cp.async.bulk.tensor).
  */
 #ifndef HN_KERNELS_CUDA_WGMMA_CUH
 #define HN_KERNELS_CUDA_WGMMA_CUH
@@ -82,6 +82,12 @@ template <> __device__ __forceinline__ unsigned bounded<f16>(unsigned v, unsigne
 }
 template <> __device__ __forceinline__ unsigned bounded<bf16>(unsigned v, unsigned low, unsigned high) {
   asm("{\n max.NaN.bf16x2 %0, %0, %1;\n min.NaN.bf16x2 %0, %0, %2;\n}" : "+r"(v) : "r"(low), "r"(high));
+  return v;
+}
+
+/* A value, likewise. */
+__device__ __forceinline__ float bounded(float v, float low, float high) {
+  asm("{\n max.NaN.f32 %0, %0, %1;\n min.NaN.f32 %0, %0, %2;\n}" : "+f"(v) : "f"(low), "f"(high));
   return v;
 }
 
@@ -195,6 +201,36 @@ __device__ __forceinline__ void multiply_group<bf16, 192>(float (&c)[96], unsign
 template <>
 __device__ __forceinline__ void multiply_group<bf16, 256>(float (&c)[128], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" REGISTERS_128 "}, %128, %129, 1, 1, 1, 0, 0;"
+               : OPERANDS_256(FLOATS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<tf32, 32>(float (&c)[16], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 {" REGISTERS_16 "}, %16, %17, 1, 1, 1;"
+               : OPERANDS_32(FLOATS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<tf32, 64>(float (&c)[32], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {" REGISTERS_32 "}, %32, %33, 1, 1, 1;"
+               : OPERANDS_64(FLOATS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<tf32, 128>(float (&c)[64], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" REGISTERS_64 "}, %64, %65, 1, 1, 1;"
+               : OPERANDS_128(FLOATS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<tf32, 192>(float (&c)[96], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n192k8.f32.tf32.tf32 {" REGISTERS_96 "}, %96, %97, 1, 1, 1;"
+               : OPERANDS_192(FLOATS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<tf32, 256>(float (&c)[128], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" REGISTERS_128 "}, %128, %129, 1, 1, 1;"
                : OPERANDS_256(FLOATS)
                : "l"(a), "l"(b));
 }
