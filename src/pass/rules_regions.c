@@ -140,23 +140,7 @@ static hone_status make_begins(hn_match *match) {
     .why = "what the convolution makes is read where it was just made"                                                 \
   }
 
-#define STEM_CONV                                                                                                      \
-  "c:qlinear_conv(quantize_linear[block_size=0, precision=0](x, s:const, z:const), s, z, w:const, sw:const, "          \
-  "zw:const, sy:const, zy:const, ...)"
-#define STEM(rule, find_text, pool_text)                                                                               \
-  {                                                                                                                    \
-    .name = rule, .find = find_text,                                                                                   \
-    .put = "qlinear_stem[" pool_text "conv_auto_pad=c.auto_pad, conv_dilations=c.dilations, conv_group=c.group, "      \
-           "conv_pads=c.pads, conv_strides=c.strides, conv_low=c.low, conv_high=c.high](x, s, z, w, sw, zw, sy, zy, "  \
-           "b)",                                                                                                       \
-    .when = when_begins, .make = make_begins, .fuses = true, .why = "the largest tensors need not be written"          \
-  }
-
 const hn_rewrite hn_rules_regions[] = {
-    STEM("max_pool_into_stem", "p:max_pool(" STEM_CONV ")",
-         "pool_ceil_mode=p.ceil_mode, pool_dilations=p.dilations, pool_kernel_shape=p.kernel_shape, pool_pads=p.pads, "
-         "pool_strides=p.strides, "),
-    STEM("quantize_into_stem", STEM_CONV, ""),
     REGION("inverted_residual", "p:conv[group=1](" FILTER(EXPAND("x")) ", wp:const, ...)",
            ACTIVATION("expand", "e") ", " DEPTHWISE_ATTRS
                                      ", " ACTIVATION("project", "p") "](x, we, be, wd, bd, wp, bp)",
@@ -185,3 +169,24 @@ const hn_rewrite hn_rules_region_beginnings[] = {
     REGION("expand_depthwise", FILTER(EXPAND("x")),
            ACTIVATION("expand", "e") ", " DEPTHWISE_ATTRS "](x, we, be, wd, bd)", expands),
     {0}};
+
+#define STEM_CONV                                                                                                      \
+  "c:qlinear_conv(quantize_linear[block_size=0, precision=0](x, s:const, z:const), s, z, w:const, sw:const, "          \
+  "zw:const, sy:const, zy:const, ...)"
+#define STEM(rule, find_text, pool_text)                                                                               \
+  {                                                                                                                    \
+    .name = rule, .find = find_text,                                                                                   \
+    .put = "qlinear_stem[" pool_text "conv_auto_pad=c.auto_pad, conv_dilations=c.dilations, conv_group=c.group, "      \
+           "conv_pads=c.pads, conv_strides=c.strides, conv_low=c.low, conv_high=c.high](x, s, z, w, sw, zw, sy, zy, "  \
+           "b)",                                                                                                       \
+    .when = when_begins, .make = make_begins, .fuses = true, .why = "the largest tensors need not be written"          \
+  }
+
+const hn_rewrite hn_rules_byte_regions[] = {
+    STEM("max_pool_into_stem", "p:max_pool(" STEM_CONV ")",
+         "pool_ceil_mode=p.ceil_mode, pool_dilations=p.dilations, pool_kernel_shape=p.kernel_shape, pool_pads=p.pads, "
+         "pool_strides=p.strides, "),
+    {0}};
+
+/* Not before pools are found behind them. */
+const hn_rewrite hn_rules_byte_beginnings[] = {STEM("quantize_into_stem", STEM_CONV, ""), {0}};
