@@ -70,8 +70,8 @@ static hone_status convolve(hone_eval *eval, const layers *l, const hn_sliding *
   hn_rows_read(sliding, begin, end, &first, &last);
   const hone_tensor quantised[QUANTISES] = {eval->in[X], eval->in[X_SCALE], eval->in[X_ZERO]};
   for (int64_t c = 0; c < channels; ++c)
-    HN_TRY(hn_layer_eval_rows(eval, &l->quantize, QUANTISES, quantised, image, plane / outs * channels + c, first,
-                              last));
+    HN_TRY(
+        hn_layer_eval_rows(eval, &l->quantize, QUANTISES, quantised, image, plane / outs * channels + c, first, last));
   hone_tensor in[PORTS] = {*image};
   for (int i = X_SCALE; i < PORTS; ++i) in[i] = hn_eval_given(eval, i) ? eval->in[i] : absent;
   return hn_layer_eval_rows(eval, &l->conv, PORTS, in, middle, plane, begin, end);
@@ -125,12 +125,12 @@ const hone_op hn_op_qlinear_stem = {
     .name = "qlinear_stem",
     .doc = "an image quantised and convolved, then perhaps the largest byte under a sliding window",
     .in = {{"x", 0, HONE_BIT(HONE_F32), 0},
-           {"x_scale", 0, HONE_BIT(HONE_F32), 0},
+           {"x_scale", 0, HONE_BIT(HONE_F32), HONE_PORT_PARAM},
            {"x_zero_point", 'x', HN_TYPES_BYTE, 0},
            {"w", 'w', HN_TYPES_BYTE, HONE_PORT_PARAM},
-           {"w_scale", 0, HONE_BIT(HONE_F32), 0},
+           {"w_scale", 0, HONE_BIT(HONE_F32), HONE_PORT_PARAM},
            {"w_zero_point", 'w', HN_TYPES_BYTE, 0},
-           {"y_scale", 0, HONE_BIT(HONE_F32), 0},
+           {"y_scale", 0, HONE_BIT(HONE_F32), HONE_PORT_PARAM},
            {"y_zero_point", 'y', HN_TYPES_BYTE, 0},
            {"b", 0, HONE_BIT(HONE_I32), HONE_PORT_OPTIONAL | HONE_PORT_PARAM}},
     .out = {{"y", 'y', 0, 0}},

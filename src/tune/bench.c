@@ -57,8 +57,8 @@ struct hn_bench {
 
 static hone_status no_memory(const hn_bench *bench) { return HN_FAIL_MEMORY(&bench->choices->context->diag); }
 
-/* One of eight binades, of eight bits: halves of either kind hold it exactly, so that what rounds to bytes must give the
- * same wherever its input is held. */
+/* One of eight binades, of eight bits: halves of either kind hold it exactly, so that what rounds to bytes must give
+ * the same wherever its input is held. */
 static float short_number(hn_random *random) {
   const uint64_t drawn = hn_random_u64(random);
   return ldexpf((float)(128 + drawn % 128), -8 - (int)(drawn >> 8 & 7)) * (drawn >> 16 & 1 ? 1.0f : -1.0f);

@@ -186,8 +186,7 @@ static bool multiplies_bytes(const hn_choice *choice) {
   const hn_node *node = choice->node;
   for (int i = 0; i < node->in_count; ++i) {
     const hone_dtype dtype = choice->in[i].type.dtype;
-    if ((dtype == HONE_U8 || dtype == HONE_I8) && (i == 0 || hn_port_is_param(node->op, i)))
-      return true;
+    if ((dtype == HONE_U8 || dtype == HONE_I8) && (i == 0 || hn_port_is_param(node->op, i))) return true;
   }
   return false;
 }

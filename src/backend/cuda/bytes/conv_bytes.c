@@ -25,7 +25,8 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   const hn_cuda_conv_images images = {
       X, W, RESIDUAL, query->in[X].type.dtype, 16, "the channels of a group are no multiple of 16"};
   if (query->in_count <= Y_ZERO || query->in[W].type.shape.rank < 3) return "it has no weights";
-  HN_TRY_REASON(hn_cuda_bytes_begin(query, &ports, query->in[W].type.shape.dim[0], depth_of(query), hn_cuda_bytes_conv_channel, p));
+  HN_TRY_REASON(hn_cuda_bytes_begin(query, &ports, query->in[W].type.shape.dim[0], depth_of(query),
+                                    hn_cuda_bytes_conv_channel, p));
   HN_TRY_REASON(hn_cuda_conv_images_read(query, &images, p));
   needs->state = sizeof *p;
   return hn_cuda_tensor_plan_it(query, p, needs);

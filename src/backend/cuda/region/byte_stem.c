@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* byte_stem.c - the first convolution of a network of bytes, alone or with what quantises its image and with a pool
- * (kernels/cuda/region/byte_stem.cuh); NVRTC compiles it for the shape and the rows of a strip. Packed are the weights as fragments, then what sums begin with and scales. */
+ * (kernels/cuda/region/byte_stem.cuh); NVRTC compiles it for the shape and the rows of a strip. Packed are the weights
+ * as fragments, then what sums begin with and scales. */
 #include "backend/cuda/bytes/bytes.h"
 #include "backend/cuda/conv/sliding.h"
 #include "backend/cuda/region/region.h"
@@ -269,7 +270,8 @@ static hone_status pack(const hone_query *query, void *to) {
   int32_t *begins = (int32_t *)(void *)((char *)to + s.layout.vectors);
   memset(to, 0, needs.packed);
   pack_weights(query, &s, to);
-  hn_cuda_bytes_fill(query, &ports, s.stem.cout, (int64_t)s.stem.cin * s.stem.kernel * s.stem.kernel, hn_cuda_bytes_conv_channel,
+  hn_cuda_bytes_fill(query, &ports, s.stem.cout, (int64_t)s.stem.cin * s.stem.kernel * s.stem.kernel,
+                     hn_cuda_bytes_conv_channel,
                      &(hn_cuda_byte_vectors){begins, (float *)(begins + s.layout.groups * WARP)});
   return HONE_OK;
 }
@@ -277,20 +279,19 @@ static hone_status pack(const hone_query *query, void *to) {
 /* The texts of one variant's kernel, the last of them in `constants`. */
 static bool texts_of(const state *s, char *constants, const char **texts) {
   const hn_byte_stem *r = &s->stem;
-  const int used =
-      snprintf(constants, HN_REGION_CONSTANTS,
-               "struct shape {\n"
-               "  static constexpr hn_byte_stem stem = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
-               "%d, %d, %d, %d, %d, %d, %d};\n"
-               "  typedef %s number;\n"
-               "};\n"
-               "extern \"C\" __global__ void __launch_bounds__(%d, %d) hn_kernel(hn_byte_stem_args a) {\n"
-               "  hn_stem<shape>(a);\n"
-               "}\n",
-               r->in_h, r->in_w, r->mid_h, r->mid_w, r->out_h, r->out_w, r->cin, r->cout, r->kernel, r->stride,
-               r->pad_h, r->pad_w, r->pool, r->pool_pad_h, r->pool_pad_w, r->source, r->is_signed, r->zero, r->x_zero,
-               r->low, r->high, r->rows, r->threads, r->source == HN_STEM_BF16 ? "hn_bf16" : "hn_f16", r->threads,
-               512 / r->threads);
+  const int used = snprintf(
+      constants, HN_REGION_CONSTANTS,
+      "struct shape {\n"
+      "  static constexpr hn_byte_stem stem = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
+      "%d, %d, %d, %d, %d, %d, %d};\n"
+      "  typedef %s number;\n"
+      "};\n"
+      "extern \"C\" __global__ void __launch_bounds__(%d, %d) hn_kernel(hn_byte_stem_args a) {\n"
+      "  hn_stem<shape>(a);\n"
+      "}\n",
+      r->in_h, r->in_w, r->mid_h, r->mid_w, r->out_h, r->out_w, r->cin, r->cout, r->kernel, r->stride, r->pad_h,
+      r->pad_w, r->pool, r->pool_pad_h, r->pool_pad_w, r->source, r->is_signed, r->zero, r->x_zero, r->low, r->high,
+      r->rows, r->threads, r->source == HN_STEM_BF16 ? "hn_bf16" : "hn_f16", r->threads, 512 / r->threads);
   texts[0] = hn_cuda_lay_out_h_begin, texts[1] = hn_cuda_pieces_cuh_begin, texts[2] = hn_cuda_byte_stem_h_begin;
   texts[3] = hn_cuda_byte_stem_cuh_begin, texts[4] = constants;
   return used < HN_REGION_CONSTANTS;

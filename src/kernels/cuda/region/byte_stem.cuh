@@ -41,53 +41,82 @@ template <class T> HN_DEVICE unsigned hn_stem_pack(int a, int b, int c, int d) {
 
 /* ---- pixels ---- */
 
-/* By a product, where that is not near a tie, else by the true division; not a number is 0. */
-HN_DEVICE int hn_stem_quantised(float x, float scale, float by, int zero) {
-  const float q = x * by, least = fmaxf(q, -4194304.0f), rounded = __fadd_rn(least, HN_STEM_ROUNDING);
-  const float off = q - __fadd_rn(rounded, -HN_STEM_ROUNDING);
-  if (fabsf(off) < 0.499f) return __float_as_int(rounded) - HN_STEM_ROUNDING_BITS + zero;
-  const float exact = __fdiv_rn(x, scale);
-  return (exact != exact ? 0 : __float2int_rn(fminf(fmaxf(exact, -1024.0f), 1024.0f))) + zero;
+/* By the true division; not a number is 0. */
+static __device__ __noinline__ int hn_stem_exact(float x, float scale, int zero) {
+  const float q = __fdiv_rn(x, scale);
+  return (q != q ? 0 : __float2int_rn(fminf(fmaxf(q, -1024.0f), 1024.0f))) + zero;
 }
 
-template <class T> HN_DEVICE unsigned hn_stem_pixel(const void *x, long long pixel, float scale, float by, int planes) {
+/* By a product, where none of them is near a tie: the product of 512 and less is off by 2^-14 at most. */
+template <class T> HN_DEVICE unsigned hn_stem_quantised(const float (&v)[4], float scale, float by) {
   constexpr hn_byte_stem r = T::stem;
-  if constexpr (r.source == HN_STEM_BYTES) {
-    return *(const unsigned *)((const char *)x + pixel * 16);
-  } else {
-    float v[4] = {};
-    if constexpr (r.source == HN_STEM_PLANES) {
+  bool sure = true;
+  int q[4] = {};
 #pragma unroll
-      for (int c = 0; c < r.cin; ++c) v[c] = ((const float *)x)[pixel + (long long)c * planes];
-    } else {
-      typedef typename T::number N;
-      const uint2 two = *(const uint2 *)((const char *)x + pixel * 16);
-      N::wide(two.x, v[0], v[1]);
-      if (r.cin > 2) N::wide(two.y, v[2], v[3]);
-    }
-    int q[4];
-#pragma unroll
-    for (int c = 0; c < 4; ++c) q[c] = c < r.cin ? hn_stem_quantised(v[c], scale, by, r.x_zero) : 0;
-    return hn_stem_pack<T>(q[0], q[1], q[2], q[3]);
+  for (int c = 0; c < r.cin; ++c) {
+    const float x = v[c] * by, rounded = __fadd_rn(fmaxf(x, -4194304.0f), HN_STEM_ROUNDING);
+    const float off = x - __fadd_rn(rounded, -HN_STEM_ROUNDING);
+    sure = sure && fabsf(off) < 0.4998f;
+    q[c] = __float_as_int(rounded) + (r.x_zero - HN_STEM_ROUNDING_BITS);
   }
+  if (!sure)
+#pragma unroll
+    for (int c = 0; c < r.cin; ++c) q[c] = hn_stem_exact(v[c], scale, r.x_zero);
+  return hn_stem_pack<T>(q[0], q[1], q[2], q[3]);
 }
 
-/* A warp a row of the image; what is beside it is the byte that pads are. */
+/* A pixel as it lies, and as a word of bytes. */
+template <class T> struct hn_stem_pixel {
+  static constexpr hn_byte_stem r = T::stem;
+  uint2 two;  /* of halves, or of bytes the first word */
+  float v[4]; /* of planes */
+
+  HN_DEVICE void read(const void *x, long long at) {
+    if constexpr (r.source == HN_STEM_BYTES) {
+      two.x = *(const unsigned *)((const char *)x + at * 16);
+    } else if constexpr (r.source == HN_STEM_PLANES) {
+#pragma unroll
+      for (int c = 0; c < r.cin; ++c) v[c] = ((const float *)x)[at + (long long)c * (r.in_h * r.in_w)];
+    } else {
+      two = *(const uint2 *)((const char *)x + at * 16);
+    }
+  }
+  HN_DEVICE unsigned word(float scale, float by) {
+    if constexpr (r.source == HN_STEM_BYTES) return two.x;
+    if constexpr (r.source != HN_STEM_PLANES) {
+      typedef typename T::number N;
+      N::wide(two.x, v[0], v[1]);
+      N::wide(two.y, v[2], v[3]);
+    }
+    return hn_stem_quantised<T>(v, scale, by);
+  }
+};
+
+/* A warp a row of the image, four pixels a lane on their way at once; what is beside it is the byte that pads are. */
 template <class T> HN_DEVICE void hn_stem_load(unsigned *to, const hn_byte_stem_args &a, int image, int top) {
   constexpr hn_byte_stem r = T::stem;
   constexpr hn_byte_stem_layout l = hn_byte_stem_lay_out(r);
-  constexpr int left = (r.pool > 1 ? -r.pool_pad_w : 0) * r.stride - r.pad_w, plane = r.in_h * r.in_w;
+  constexpr int left = (r.pool > 1 ? -r.pool_pad_w : 0) * r.stride - r.pad_w, plane = r.in_h * r.in_w, once = 4;
   constexpr unsigned pad = (unsigned)(r.x_zero & 255) * 0x01010101u;
   float scale = 1, by = 1;
   if constexpr (r.source != HN_STEM_BYTES) scale = *a.x_scale, by = __fdiv_rn(1.0f, scale);
+#pragma unroll 1
   for (int row = threadIdx.x / 32; row < l.in_rows; row += r.threads / 32) {
     const int y = top + row;
     const long long line = (long long)image * plane * (r.source == HN_STEM_PLANES ? r.cin : 1) + y * r.in_w;
-#pragma unroll 4
-    for (int column = threadIdx.x & 31; column < l.in_row; column += 32) {
-      const int x = left + column;
-      const bool valid = y >= 0 && y < r.in_h && x >= 0 && x < r.in_w;
-      to[row * l.in_row + column] = valid ? hn_stem_pixel<T>(a.x, line + x, scale, by, plane) : pad;
+#pragma unroll 1
+    for (int first = threadIdx.x & 31; first < l.in_row; first += 32 * once) {
+      hn_stem_pixel<T> pixels[once];
+      bool valid[once];
+#pragma unroll
+      for (int i = 0; i < once; ++i) {
+        const int x = left + first + i * 32;
+        valid[i] = y >= 0 && y < r.in_h && x >= 0 && x < r.in_w;
+        if (valid[i]) pixels[i].read(a.x, line + x);
+      }
+#pragma unroll
+      for (int i = 0; i < once; ++i)
+        if (first + i * 32 < l.in_row) to[row * l.in_row + first + i * 32] = valid[i] ? pixels[i].word(scale, by) : pad;
     }
   }
 }
@@ -119,7 +148,7 @@ template <class T> HN_DEVICE void hn_stem_multiply(int (&c)[4], const unsigned (
 template <class T> struct hn_stem_warp {
   static constexpr hn_byte_stem r = T::stem;
   static constexpr hn_byte_stem_layout l = hn_byte_stem_lay_out(r);
-  static constexpr int own = r.pool > 1 ? 2 * r.stride : r.stride;  /* words from a lane's pixel to the next lane's */
+  static constexpr int own = r.pool > 1 ? 2 * r.stride : r.stride;   /* words from a lane's pixel to the next lane's */
   static constexpr int other = r.pool > 1 ? r.stride : 8 * r.stride; /* to the lane's second one */
 
   uint2 w[l.steps][4];
@@ -156,8 +185,8 @@ template <class T> struct hn_stem_warp {
 };
 
 /* Eight channels of a pixel, behind what sums begin with; vectors: begins and scales in shared memory. */
-template <class T> HN_DEVICE void hn_stem_store(void *y, long long pixel, int channel, const int (&sums)[8],
-                                                unsigned vectors) {
+template <class T>
+HN_DEVICE void hn_stem_store(void *y, long long pixel, int channel, const int (&sums)[8], unsigned vectors) {
   constexpr hn_byte_stem r = T::stem;
   constexpr hn_byte_stem_layout l = hn_byte_stem_lay_out(r);
   constexpr int least = r.is_signed ? -128 : 0, most = least + 255;
@@ -182,8 +211,9 @@ template <class T> HN_DEVICE void hn_stem_store(void *y, long long pixel, int ch
 }
 
 /* The maxima of a row's windows, or nothing where the row is outside. Pixels outside count less than any. */
-template <class T> HN_DEVICE void hn_stem_maxima(int (&h)[8], const hn_stem_warp<T> &warp, unsigned from, int mid_y,
-                                                 int mid_x, bool at_edge) {
+template <class T>
+HN_DEVICE void hn_stem_maxima(int (&h)[8], const hn_stem_warp<T> &warp, unsigned from, int mid_y, int mid_x,
+                              bool at_edge) {
   constexpr hn_byte_stem r = T::stem;
   if (mid_y < 0 || mid_y >= r.mid_h) {
 #pragma unroll
@@ -206,11 +236,13 @@ template <class T> HN_DEVICE void hn_stem_maxima(int (&h)[8], const hn_stem_warp
 }
 
 /* A warp's tile of a strip, rows from top to bottom. */
-template <class T> HN_DEVICE void hn_stem_tile(const hn_stem_warp<T> &warp, const hn_byte_stem_args &a, unsigned pixels,
-                                               unsigned vectors, int image, int out_y, int tile, int group) {
+template <class T>
+HN_DEVICE void hn_stem_tile(const hn_stem_warp<T> &warp, const hn_byte_stem_args &a, unsigned pixels, unsigned vectors,
+                            int image, int out_y, int tile, int group) {
   constexpr hn_byte_stem r = T::stem;
   constexpr hn_byte_stem_layout l = hn_byte_stem_lay_out(r);
-  const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, out_x = tile * l.made + g, channel = group * 32 + t * 8;
+  const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, out_x = tile * l.made + g,
+            channel = group * 32 + t * 8;
   unsigned from = pixels + (tile * l.step * r.stride + g * hn_stem_warp<T>::own + (l.by_rows ? t : 0)) * 4;
   constexpr unsigned row = r.stride * l.in_row * 4;
   const int rows = min(r.rows, r.out_h - out_y);

@@ -16,14 +16,14 @@ typedef struct hn_byte_stem {
 } hn_byte_stem;
 
 typedef struct hn_byte_stem_layout {
-  int strips;                     /* of an image */
-  int made, step;                 /* outputs of a tile of sixteen convolved pixels; those from tile to tile */
-  int tiles, groups, along;       /* tiles of a row; 32s of channels; warps that share the tiles of one */
-  int by_rows, steps;             /* a step of k is eight taps: of a row of the window, or any; how many there are */
-  int mid_rows, in_rows, in_row;  /* of a strip: rows convolved and read; words of a row */
-  int pitch;                      /* channels of an output's pixel */
-  int vectors, packed;            /* where begins are behind weights (scales behind them), bytes of all */
-  int bytes;                      /* shared memory: begins and scales, then pixels of four bytes */
+  int strips;                    /* of an image */
+  int made, step;                /* outputs of a tile of sixteen convolved pixels; those from tile to tile */
+  int tiles, groups, along;      /* tiles of a row; 32s of channels; warps that share the tiles of one */
+  int by_rows, steps;            /* a step of k is eight taps: of a row of the window, or any; how many there are */
+  int mid_rows, in_rows, in_row; /* of a strip: rows convolved and read; words of a row */
+  int pitch;                     /* channels of an output's pixel */
+  int vectors, packed;           /* where begins are behind weights (scales behind them), bytes of all */
+  int bytes;                     /* shared memory: begins and scales, then pixels of four bytes */
 } hn_byte_stem_layout;
 
 HN_REGION_FUNCTION hn_byte_stem_layout hn_byte_stem_lay_out(hn_byte_stem r) {

@@ -217,14 +217,21 @@ template <typename T, typename C> struct lasting_sums {
   }
 };
 
-/* The 64 rows of a warpgroup, and what the other's thread waits for. */
+/* The 64 rows of a warpgroup. */
 template <typename C> __device__ __forceinline__ void store_boxes(unsigned buffer, const void *map, int m0, int n0) {
   const int group = threadIdx.x / 128;
 #pragma unroll
   for (int i = 0; i < C::boxes; ++i)
     store_rows(map, buffer + (i * 2 + group) * C::box_bytes, n0 + i * C::box, m0 + group * 64);
   store_commit();
-  store_wait<C::NB - 1>();
+}
+
+/* The tile's rows have been read by now: its buffer may have the residuals of a later one, which arrive while another
+ * is requantised. */
+template <typename C> __device__ __forceinline__ void leave_buffer(unsigned empty, bool adds, int tile) {
+  if (threadIdx.x % 128 || tile < 0) return;
+  store_wait<0>();
+  if (adds) barrier_arrive(empty + tile % C::NB * 8);
 }
 
 template <typename T, typename C>
@@ -240,15 +247,14 @@ __device__ __forceinline__ void multiply_tiles(const hn_cuda_lasting_maps &maps,
     const lasting_place<C> p(a, unit);
     sums.multiply(shared, a.blocks, s);
     const unsigned buffer = base + b.at * C::buffer;
+    if (C::NB > 1) leave_buffer<C>(empty, adds, count - 1);
     if (adds) barrier_wait(filled + b.at * 8, b.parity);
     group_meet(group); /* the buffer's rows before were read: its thread waited for that */
     sums.put(buffer, bias, adds, a, p.n0);
     buffer_written();
     group_meet(group);
-    if (threadIdx.x % 128 == 0) {
-      store_boxes<C>(buffer, &maps.y, p.m0, p.n0);
-      if (adds && count >= C::NB - 1) barrier_arrive(empty + (count - (C::NB - 1)) % C::NB * 8);
-    }
+    if (threadIdx.x % 128 == 0) store_boxes<C>(buffer, &maps.y, p.m0, p.n0);
+    if (C::NB == 1) leave_buffer<C>(empty, adds, count);
     b.next();
   }
   if (threadIdx.x % 128 == 0) store_done();
