@@ -60,7 +60,7 @@ static const char *check_square(const hn_cuda_window *w) {
   return w->pad_h >= w->kernel_h || w->pad_w >= w->kernel_w ? "its pads are as large as its windows" : NULL;
 }
 
-/* mid: what is convolved, if it is not the output. */
+/* made: the output, or anything of as many axes where a pool follows. */
 static const char *read_conv(const hone_query *query, const hone_shape *made, hn_byte_stem *r) {
   hn_cuda_window w;
   HN_TRY_REASON(hn_cuda_sliding(query, &query->in[X].type.shape, made, query->in[W].type.shape.dim + 2, &w));
