@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare_gpu.py - hone beside PyTorch on one GPU: the same networks, in one process and in turns.
 
-    python3 bench/compare_gpu.py [--cases mobilenet_v2:1,resnet50:256] [--rounds 5] [--compile] [--f32 | --tf32]
-                                   [--json FILE]
+    python3 bench/compare_gpu.py [--cases mobilenet_v2:1,resnet50:256] [--rounds 5] [--compile] [--f32 | --tf32] [--int8]
+                                   [--no-peers] [--json FILE]
 
 A case is a zoo name and a batch. Inputs and outputs lie on the GPU: in fp16 images have their channels last. What is timed is
 the GPU's time of one replayed CUDA graph between two events, behind a kernel that keeps the GPU busy until both are
@@ -12,6 +12,8 @@ Peers: `graph` is the network with batch norms folded, channels last, in one CUD
 reduce-overhead (--compile; max-autotune with --max-autotune), TF32 is off but with --tf32. Errors are relative L2 against f32: hone's as
 its build measured them, PyTorch's against itself. PyTorch's convolutions and linear layers get the zoo's weights, in
 their order, where all extents agree; else its own random ones, and its error is marked by a `*`: it is of another network.
+--int8: networks of images in 8 bits, too, by `hone quantize` on four random images, with the same ports; what is left in
+floats may be in fp16. --no-peers: hone's engines alone.
 Needs torch, numpy, the built tool, library and CUDA module (HONE_BIN, HONE_LIB)."""
 import argparse
 import ctypes
@@ -29,8 +31,9 @@ import hone_api
 import torch_models
 
 BUSY_CYCLES = 400_000  # 0.2 ms at 2 GHz
-FLAGS = {"fp16": ["--fp16"], "f32": [], "tf32": ["--tf32"]}
-FORMATS = {"fp16": ["--inputIOFormats=fp16:hwc8"], "tf32": ["--inputIOFormats=fp32:hwc8"]}
+FLAGS = {"fp16": ["--fp16"], "f32": [], "tf32": ["--tf32"], "int8": ["--fp16"]}
+FORMATS = {"fp16": ["--inputIOFormats=fp16:hwc8"], "tf32": ["--inputIOFormats=fp32:hwc8"],
+           "int8": ["--inputIOFormats=fp16:hwc8"]}
 
 
 class SessionOptions(ctypes.Structure):
@@ -74,14 +77,28 @@ def tool(*arguments):
     return done.stdout
 
 
+def quantised(folder, model):
+    """The network in 8 bits, its batch left open."""
+    onnx, floats, samples = (folder / f"{model}_{name}" for name in ("int8.onnx", "open.onnx", "samples.npz"))
+    if not onnx.exists():
+        tool("zoo", model, "--dynamic", "-o", floats)
+        np.savez(samples, **hone_inputs(model, 4))
+        tool("quantize", floats, "--calib", samples, "--method", "minmax", "--no-correction", "-o", onnx)
+    return onnx
+
+
 def build(folder, model, batch, precision, images, level):
     """The engine's file and the seconds that its build took."""
     onnx, engine = folder / f"{model}_{batch}.onnx", folder / f"{model}_{batch}_{precision}.hone"
-    if not onnx.exists():
+    shapes = []
+    if precision == "int8":
+        onnx = quantised(folder, model)
+        shapes = ["--shapes"] + [f"{key}:{'x'.join(map(str, value.shape))}" for key, value in hone_inputs(model, batch).items()]
+    elif not onnx.exists():
         tool("zoo", model, "--batch", batch, "-o", onnx)
     formats = FORMATS.get(precision, []) if images else []
     start = time.monotonic()
-    tool("build", onnx, "--device", "gpu", "--device-io", "--level", level, *FLAGS[precision], *formats, "-o", engine)
+    tool("build", onnx, *shapes, "--device", "gpu", "--device-io", "--level", level, *FLAGS[precision], *formats, "-o", engine)
     return str(engine), time.monotonic() - start
 
 
@@ -244,16 +261,23 @@ def measure(folder, name, batch, precision, options):
     row = {"model": name, "batch": batch, "precision": precision}
     with torch.cuda.stream(stream):
         values = hone_inputs(name, batch)
-        engine, row["build_s"] = build(folder, name, batch, precision, images, options.level)
-        session = Hone(engine, stream.cuda_stream)
-        for key, value in values.items():
-            session.copy_in(key, value)
-        session.enqueue()
-        stream.synchronize()
-        row["error"] = error_of(engine) if precision != "f32" else 0
+        sessions = {}
+        for key in ("hone", "int8") if options.int8 and images else ("hone",):
+            kind = precision if key == "hone" else key
+            engine, row["build_s" if key == "hone" else "int8_build_s"] = build(folder, name, batch, kind, images, options.level)
+            sessions[key] = Hone(engine, stream.cuda_stream)
+            for port, value in values.items():
+                sessions[key].copy_in(port, value)
+            sessions[key].enqueue()
+            stream.synchronize()
+            if key == "hone":
+                row["error"] = error_of(engine) if precision != "f32" else 0
         onnx = folder / f"{name}_{batch}.onnx"
-        work, row["peer_error"], row["same_weights"] = peers(name, batch, precision, stream, options, onnx)
-        work = {"hone": session.enqueue, **work}
+        work = {}
+        if not options.no_peers:
+            work, row["peer_error"], row["same_weights"] = peers(name, batch, precision, stream, options, onnx)
+        others = list(work)
+        work = {**{key: session.enqueue for key, session in sessions.items()}, **work}
         samples = {key: [] for key in work}
         for _ in range(options.rounds):
             for key, one in work.items():
@@ -262,8 +286,12 @@ def measure(folder, name, batch, precision, options):
                 samples[key] += [time_us(stream, one) for _ in range(options.runs)]
         for key, list_of in samples.items():
             row[key] = statistics.median(list_of)
-        row["ratio"] = row["hone"] / min(row[key] for key in work if key != "hone")
-        session.close()
+        if others:
+            row["ratio"] = row["hone"] / min(row[key] for key in others)
+        if "int8" in sessions:
+            row["int8_ratio"] = row["int8"] / row["hone"]
+        for session in sessions.values():
+            session.close()
     return row
 
 
@@ -277,6 +305,8 @@ def main():
     parser.add_argument("--max-autotune", action="store_true")
     parser.add_argument("--f32", action="store_true")
     parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--int8", action="store_true")
+    parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args()
     precision = "tf32" if options.tf32 else "f32" if options.f32 else "fp16"
@@ -292,9 +322,13 @@ def main():
                 print(f"{name:18s} {batch:>5s} {error}", flush=True)
                 continue
             rows.append(row)
-            print(f"{name:18s} {batch:>5s} {row['precision']:5s} {row['hone']:9.1f} {row['graph']:9.1f} "
-                  f"{row.get('compile', float('nan')):9.1f} {row['ratio']:.2f}  {row.get('error', 0):.1e} "
-                  f"{row['peer_error']:.1e}{' ' if row['same_weights'] else '*'}{row['build_s']:7.1f}", flush=True)
+            none = float("nan")
+            print(f"{name:18s} {batch:>5s} {row['precision']:5s} {row['hone']:9.1f} {row.get('graph', none):9.1f} "
+                  f"{row.get('compile', none):9.1f} {row.get('ratio', none):.2f}  {row.get('error', 0):.1e} "
+                  f"{row.get('peer_error', none):.1e}{' ' if row.get('same_weights', True) else '*'}{row['build_s']:7.1f}", flush=True)
+            if "int8" in row:
+                print(f"{name:18s} {batch:>5s} int8  {row['int8']:9.1f} {'':19s} {row['int8_ratio']:.2f} of {row['precision']}"
+                      f"{row['int8_build_s']:20.1f}", flush=True)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(rows, file, indent=1)

@@ -67,7 +67,7 @@ foreach(source IN LISTS hone_cuda_kernels)
 endforeach()
 
 # Texts of kernels that NVRTC compiles for one shape: hn_cuda_NAME_begin (inverted_residual_cuh), ending with a zero.
-foreach(text lay_out.h pieces.cuh inverted_residual.cuh conv_pool.h conv_pool.cuh)
+foreach(text lay_out.h pieces.cuh inverted_residual.cuh conv_pool.h conv_pool.cuh byte_stem.h byte_stem.cuh)
   set(source ${hone_src}/kernels/cuda/region/${text})
   string(REPLACE "." "_" name ${text})
   set(binary ${source})

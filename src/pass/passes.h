@@ -33,7 +33,8 @@ hone_status hn_pass_definitions(hn_pass_run *run);
 /* What a plug-in's rewrite says of a match: NULL when it holds. */
 const char *hn_guest_unmet(const hn_match *match, const struct hone_rewrite *rewrite);
 
-extern const hn_rewrite hn_rules_regions[], hn_rules_region_beginnings[];
+extern const hn_rewrite hn_rules_regions[], hn_rules_region_beginnings[], hn_rules_byte_regions[],
+    hn_rules_byte_beginnings[];
 
 /* Folds nodes that a rule has made, [first, end), so that other rules see constants. */
 hone_status hn_fold_made(hn_pass_run *run, hn_node *first, const hn_node *end);

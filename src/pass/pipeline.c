@@ -146,6 +146,8 @@ static const hn_pass passes[] = {
      .doc = "joins layers whose inner tensors need not leave the caches",
      .rewrites = hn_rules_regions},
     {.name = "region_beginnings", .doc = "joins what begins like such a chain", .rewrites = hn_rules_region_beginnings},
+    {.name = "byte_regions", .doc = "joins what begins a network of bytes", .rewrites = hn_rules_byte_regions},
+    {.name = "byte_beginnings", .doc = "the same without a pool", .rewrites = hn_rules_byte_beginnings},
     {.name = "widen",
      .doc = "computes in f32 what no device computes in the author's f16 or bf16",
      .run = hn_pass_widen},

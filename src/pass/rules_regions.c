@@ -98,6 +98,25 @@ static const char *when_pools(const hn_match *match) { return check_layer(match,
 
 static hone_status make_pools(hn_match *match) { return bind_bias(match, "c", "w", "b"); }
 
+/* ---- the beginning of a network of bytes ---- */
+
+static const char *when_begins(const hn_match *match) {
+  const hn_node *conv = hn_bound_node(match, "c");
+  const hone_shape *w = &hn_bound_type(match, "w")->shape;
+  const hn_value *bias = hn_input(conv, 8);
+  if (!hn_shape_known(w) || w->rank < 3) return "the shape of the weights is not known";
+  if (w->dim[1] > 4) return "";
+  if (bias && !hn_value_is_constant(bias)) return "the bias is not constant";
+  if (hn_bound_type(match, "x")->dtype != HONE_F32) return "the image is not in f32";
+  return hn_input(conv, 9) ? "a residual is added inside" : NULL;
+}
+
+static hone_status make_begins(hn_match *match) {
+  hn_value *bias = hn_input(hn_bound_node(match, "c"), 8);
+  if (bias) return hn_bind(match, "b", bias);
+  return hn_bind_filled(match, "b", HONE_I32, 1, hn_bound_type(match, "w")->shape.dim, 0);
+}
+
 #define ACTIVATION(prefix, layer)                                                                                      \
   prefix "_act=" layer ".act, " prefix "_act_alpha=" layer ".act_alpha, " prefix "_act_beta=" layer ".act_beta"
 #define DEPTHWISE_ATTRS                                                                                                \
@@ -150,3 +169,24 @@ const hn_rewrite hn_rules_region_beginnings[] = {
     REGION("expand_depthwise", FILTER(EXPAND("x")),
            ACTIVATION("expand", "e") ", " DEPTHWISE_ATTRS "](x, we, be, wd, bd)", expands),
     {0}};
+
+#define STEM_CONV                                                                                                      \
+  "c:qlinear_conv(quantize_linear[block_size=0, precision=0](x, s:const, z:const), s, z, w:const, sw:const, "          \
+  "zw:const, sy:const, zy:const, ...)"
+#define STEM(rule, find_text, pool_text)                                                                               \
+  {                                                                                                                    \
+    .name = rule, .find = find_text,                                                                                   \
+    .put = "qlinear_stem[" pool_text "conv_auto_pad=c.auto_pad, conv_dilations=c.dilations, conv_group=c.group, "      \
+           "conv_pads=c.pads, conv_strides=c.strides, conv_low=c.low, conv_high=c.high](x, s, z, w, sw, zw, sy, zy, "  \
+           "b)",                                                                                                       \
+    .when = when_begins, .make = make_begins, .fuses = true, .why = "the largest tensors need not be written"          \
+  }
+
+const hn_rewrite hn_rules_byte_regions[] = {
+    STEM("max_pool_into_stem", "p:max_pool(" STEM_CONV ")",
+         "pool_ceil_mode=p.ceil_mode, pool_dilations=p.dilations, pool_kernel_shape=p.kernel_shape, pool_pads=p.pads, "
+         "pool_strides=p.strides, "),
+    {0}};
+
+/* Not before pools are found behind them. */
+const hn_rewrite hn_rules_byte_beginnings[] = {STEM("quantize_into_stem", STEM_CONV, ""), {0}};

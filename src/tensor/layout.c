@@ -55,6 +55,14 @@ static void round_line(hone_tensor *to, int64_t at, int64_t to_step, const hone_
 
 /* count elements, from_step and to_step elements apart. */
 static void move_line(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count, size_t size) {
+  if (size == 1) {
+    for (int64_t p = 0; p < count; ++p) to[p * to_step] = from[p * from_step];
+    return;
+  }
+  if (size == 2) {
+    for (int64_t p = 0; p < count; ++p) memcpy(to + p * to_step * 2, from + p * from_step * 2, 2);
+    return;
+  }
   if (size == 4) {
     for (int64_t p = 0; p < count; ++p) memcpy(to + p * to_step * 4, from + p * from_step * 4, 4);
     return;

@@ -159,22 +159,23 @@ static hone_roof roof_of(const hone_tactic *tactic) {
 }
 
 /* Of a device with memory of its own: its bits say what is there, not how wide it is. */
-static double unit_peak(const hone_facts *facts, hone_dtype compute, double f32) {
-  const hone_roof roof = compute == HONE_F16    ? HONE_ROOF_F16
-                         : compute == HONE_BF16 ? HONE_ROOF_BF16
-                         : compute == HONE_TF32 ? HONE_ROOF_TF32
-                                                : HONE_ROOF_F32;
+static double unit_peak(const hone_facts *facts, hone_dtype compute, bool of_bytes, double f32) {
+  hone_roof roof = compute == HONE_F16    ? HONE_ROOF_F16
+                   : compute == HONE_BF16 ? HONE_ROOF_BF16
+                   : compute == HONE_TF32 ? HONE_ROOF_TF32
+                                          : HONE_ROOF_F32;
+  if (compute == HONE_NONE && of_bytes) roof = HONE_ROOF_INT8;
   return facts->roofs[roof] > 0 ? facts->roofs[roof] : f32;
 }
 
-/* Operations a second that a tactic of this instruction set can reach at most; f32: the device's in f32. A type's roof
- * is that of the fastest set that is there for it. */
-static double isa_peak(const hone_device *device, const hone_tactic *tactic, double f32) {
+/* Operations a second that a tactic of this instruction set can reach at most; of_bytes: it multiplies bytes; f32:
+ * the device's in f32. A type's roof is that of the fastest set that is there for it. */
+static double isa_peak(const hone_device *device, const hone_tactic *tactic, bool of_bytes, double f32) {
   const hone_facts *facts = &device->facts;
   const hone_roof roof = roof_of(tactic);
   const double measured = roof == HONE_ROOF_F32 ? 0 : facts->roofs[roof];
   double best = 1;
-  if (!facts->host_memory) return unit_peak(facts, tactic->compute, f32);
+  if (!facts->host_memory) return unit_peak(facts, tactic->compute, of_bytes, f32);
   for (size_t i = 0; i < HN_COUNT(isa_rows) && measured > 0; ++i)
     if (isa_rows[i].roof == roof && (isa_rows[i].bit & facts->isa) == isa_rows[i].bit)
       best = fmax(best, isa_rows[i].own);
@@ -182,6 +183,16 @@ static double isa_peak(const hone_device *device, const hone_tactic *tactic, dou
   for (const hone_tactic *const *row = device->tactics; *row; ++row)
     if (((*row)->isa & facts->isa) == (*row)->isa) best = fmax(best, isa_of(*row)->f32);
   return f32 * isa_of(tactic)->own / best;
+}
+
+/* Its first input is of bytes, or its weights are. */
+static bool multiplies_bytes(const hn_choice *choice) {
+  const hn_node *node = choice->node;
+  for (int i = 0; i < node->in_count; ++i) {
+    const hone_dtype dtype = choice->in[i].type.dtype;
+    if ((dtype == HONE_U8 || dtype == HONE_I8) && (i == 0 || hn_port_is_param(node->op, i))) return true;
+  }
+  return false;
 }
 
 /* Bytes that packed weights have more than what the op's cost counts. */
@@ -212,7 +223,7 @@ static void estimate(const hn_choices *choices, const hn_choice *choice, const h
   const double flops = facts->roofs[HONE_ROOF_F32] > 0 ? facts->roofs[HONE_ROOF_F32] : 150e9 * threads;
   const double bytes = facts->roofs[HONE_ROOF_MEMORY] > 0 ? facts->roofs[HONE_ROOF_MEMORY] : 15e9 * threads;
   const double efficiency = reached > 0 ? reached : 0.6;
-  const double compute = cost->flops / isa_peak(device, tactic, flops) * 1e9;
+  const double compute = cost->flops / isa_peak(device, tactic, multiplies_bytes(choice), flops) * 1e9;
   const double saved = reached > 0 ? fmax(1.1, 2 * efficiency) : 4; /* it may need fewer operations */
   candidate->floor_ns = tactic->overlay ? 0 : fmax(compute / saved, moved / (8 * bytes) * 1e9); /* may move nothing */
   const double expected = compute / efficiency, moves = (moved + packed_more(choice, candidate)) / (2 * bytes) * 1e9;

@@ -30,6 +30,9 @@ typedef struct hn_cuda_byte_ports {
 typedef void hn_cuda_read_channel(const hone_query *query, int64_t channel, int64_t depth, int64_t first, int64_t count,
                                   int8_t *out);
 
+/* That of qlinear_conv, whose weights are port 3. */
+hn_cuda_read_channel hn_cuda_bytes_conv_channel;
+
 /* Types, scales and constants of a layer of `outputs` channels whose sums have `depth` products each. Else why not. */
 const char *hn_cuda_bytes_begin(const hone_query *query, const hn_cuda_byte_ports *ports, int64_t outputs,
                                 int64_t depth, hn_cuda_read_channel *read, hn_cuda_tensor_plan *p);

@@ -7,8 +7,8 @@
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS, RESIDUAL };
 static const hn_cuda_byte_ports ports = {X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS, RESIDUAL};
 
-static void read_channel(const hone_query *query, int64_t channel, int64_t depth, int64_t first, int64_t count,
-                         int8_t *out) {
+void hn_cuda_bytes_conv_channel(const hone_query *query, int64_t channel, int64_t depth, int64_t first, int64_t count,
+                                int8_t *out) {
   const hone_tensor *w = query->in[W].constant;
   const int flip = w->type.dtype == HONE_U8 ? 0x80 : 0;
   const uint8_t *from = (const uint8_t *)w->data + channel * depth + first;
@@ -25,7 +25,8 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   const hn_cuda_conv_images images = {
       X, W, RESIDUAL, query->in[X].type.dtype, 16, "the channels of a group are no multiple of 16"};
   if (query->in_count <= Y_ZERO || query->in[W].type.shape.rank < 3) return "it has no weights";
-  HN_TRY_REASON(hn_cuda_bytes_begin(query, &ports, query->in[W].type.shape.dim[0], depth_of(query), read_channel, p));
+  HN_TRY_REASON(hn_cuda_bytes_begin(query, &ports, query->in[W].type.shape.dim[0], depth_of(query),
+                                    hn_cuda_bytes_conv_channel, p));
   HN_TRY_REASON(hn_cuda_conv_images_read(query, &images, p));
   needs->state = sizeof *p;
   return hn_cuda_tensor_plan_it(query, p, needs);
@@ -36,7 +37,7 @@ static hone_status pack(const hone_query *query, void *to) {
   hone_needs needs = {0};
   if (plan(query, &p, &needs)) return HONE_INTERNAL;
   const int64_t depth = depth_of(query), pitch = (int64_t)p.args.blocks * p.row;
-  hn_cuda_bytes_vectors(query, &ports, &p, depth, read_channel, to);
+  hn_cuda_bytes_vectors(query, &ports, &p, depth, hn_cuda_bytes_conv_channel, to);
   const hone_tensor *w = query->in[W].constant;
   const uint8_t *from = w->data, flip = w->type.dtype == HONE_U8 ? 0x80 : 0;
   const int64_t taps = (int64_t)p.args.kernel_h * p.args.kernel_w, channels = w->type.shape.dim[1];

@@ -338,11 +338,31 @@ static int64_t shared_bytes(const hn_cuda_tensor_plan *p, const choices *way, co
   return front + most + (keeps ? rows_each * row_bytes : 0);
 }
 
+/* Blocks of a multiprocessor that last: two overlap, one has more of a tile in a row. */
+static int beside_of(const hn_cuda_tensor_plan *p, const choices *way, const tile *t) {
+  return MOST_SHARED / (shared_bytes(p, way, t, 1, NULL) + 1024) > 1 ? 2 : 1;
+}
+
+/* What a tile should take by blocks that last, over bytes: issue slots of what follows the sums (seven a value, with a
+ * residual fifteen), bytes from the second cache, or what one block does in turn. */
+static double byte_clocks(const hn_cuda_tensor_plan *p, const choices *way, const tile *t) {
+  const double area = (double)t->rows * t->columns, edge = (double)(t->rows + t->columns) * way->deep;
+  const double products = area * way->deep / 1400, copies = edge / 40;
+  const double sums = p->args.blocks * (products > copies ? products : copies);
+  const double issued = area * (p->residual ? 15 : 7) / 128, moved = area * (p->residual ? 2 : 1) / 20;
+  const double alone = sums + 1.8 * issued + 800, most = issued * 1.8 > moved ? issued * 1.8 : moved;
+  const int beside = beside_of(p, way, t);
+  const double together = beside * (most > sums ? most : sums);
+  const double rounds = ceil((double)tile_count(p, t) / (UNITS * beside));
+  return 2000 + rounds * (alone > together ? alone : together) * (t->pair ? 1.1 : 1);
+}
+
 /* What a tile should take, in clocks: the round trips of one block, or what all blocks of a multiprocessor multiply and
  * copy, whichever takes longer. The numbers are fitted to times of 2,000 pairs of layer and tile on an H200. For the
  * order of timing alone, and of no device's facts: variants must be the same when an engine's file is checked before a
  * device is known. */
 static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const tile *t, int split) {
+  if (way->lasts && is_of_bytes(p)) return byte_clocks(p, way, t);
   const double blocks = (double)tile_count(p, t) * split, turns = (double)tiles_of(p->args.blocks, split);
   const double area = (double)t->rows * t->columns, edge = (double)(t->rows + t->columns) * way->deep;
   const double products = area * way->deep / 1400, loads = edge / 61,
@@ -369,6 +389,19 @@ static void insert(choice *best, int *count, int room, choice c) {
   best[at] = c;
 }
 
+/* Which of one block or two a multiprocessor is faster is what the clocks say least of: the best of the other kind is
+ * second. */
+static void second_kind(const hn_cuda_tensor_plan *p, const choices *way, choice *best, int count) {
+  int other = 1;
+  while (other < count &&
+         beside_of(p, way, &way->tiles[best[other].tile]) == beside_of(p, way, &way->tiles[best[0].tile]))
+    ++other;
+  for (; other > 1 && other < count; --other) {
+    const choice one = best[other];
+    best[other] = best[other - 1], best[other - 1] = one;
+  }
+}
+
 static int list_variants(const hone_query *query, const hn_cuda_tensor_plan *p, hone_params *out, int room) {
   enum { MOST = 8 };
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
@@ -385,6 +418,7 @@ static int list_variants(const hone_query *query, const hn_cuda_tensor_plan *p, 
       if (shared_bytes(p, &way, &way.tiles[t], split, NULL) > MOST_SHARED) continue;
       insert(best, &count, MOST < room ? MOST : room, (choice){t, split, clocks(p, &way, &way.tiles[t], split)});
     }
+  if (way.lasts && is_of_bytes(p)) second_kind(p, &way, best, count);
   for (int i = 0; i < count; ++i) {
     out[i] = (hone_params){
         .count = 2, .items = {{.name = "tile", .value = best[i].tile}, {.name = "split", .value = best[i].split}}};
@@ -413,7 +447,10 @@ static const char *check_bulk(const hn_cuda_tensor_plan *p, const choices *way) 
   const hn_cuda_tensor *a = &p->args;
   const int end_h = (a->out_h - 1) * a->stride_h - a->pad_h - (a->in_h - 1);
   const int end_w = (a->out_w - 1) * a->stride_w - a->pad_w - (a->in_w - 1);
-  if (2 * a->depth <= tiles_of(a->depth, p->row) * p->row) return "most of its blocks of channels would be zeros";
+  const bool is_cheap =
+      way->deep < 128 && a->kernel_h * a->kernel_w == 1; /* one block of k, beside a longer epilogue */
+  if (!is_cheap && 2 * a->depth <= tiles_of(a->depth, p->row) * p->row)
+    return "most of its blocks of channels would be zeros";
   if (way->deep < 128 && (a->depth - 1) % 128 >= 64) return "its channels fill the longer blocks";
   if (p->groups > 1 && a->depth % p->row) return "the channels of a group are no multiple of a block's";
   if (a->bytes.pad && (a->pad_h > 0 || a->pad_w > 0 || end_h > 0 || end_w > 0))

@@ -75,8 +75,9 @@ __device__ __forceinline__ void depthwise(T *y, const T *x, const int *packed, c
 #pragma unroll
   for (int p = 0; p < P; ++p) {
     const int4 sum = {sums[p][0], sums[p][1], sums[p][2], sums[p][3]};
-    if (first + p < w.out_w)
-      *(unsigned *)(y + p * a.pitch) = requantised_four<T>(sum, scale, 0, false, a.bytes) & there;
+    const unsigned four = a.bytes.bounded ? requantised_four<T, REQUANTISE_BOUNDED>(sum, scale, 0, a.bytes)
+                                          : requantised_four<T, REQUANTISE_PLAIN>(sum, scale, 0, a.bytes);
+    if (first + p < w.out_w) *(unsigned *)(y + p * a.pitch) = four & there;
   }
 }
 

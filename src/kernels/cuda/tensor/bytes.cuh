@@ -74,28 +74,36 @@ template <typename T, int at> __device__ __forceinline__ float byte_of(unsigned 
   return __uint_as_float(__byte_perm(flipped, 0x4b000000, 0x7440 | at)) - (is_signed ? 8388736.0f : 8388608.0f);
 }
 
-/* The output's own byte, which is one operand of a sum with the residual's. */
-__device__ __forceinline__ int joined(float scaled, float residual, const hn_cuda_bytes &q) {
-  float own = __fadd_rn(__fadd_rn(scaled, ROUNDING), (float)q.zero - ROUNDING);
-  own = fminf(fmaxf(own, (float)q.low), (float)q.high);
-  const float sum = q.own_last ? fmaf(residual, q.residual_ratio, fmaf(own, q.own_ratio, q.shift))
-                               : fmaf(own, q.own_ratio, fmaf(residual, q.residual_ratio, q.shift));
-  const int byte = __float_as_int(__fadd_rn(sum, ROUNDING)) - ROUNDING_BITS;
-  return q.sum_bounded ? min(max(byte, q.sum_low), q.sum_high) : byte;
+/* What follows the sums: nothing more, narrower bounds, or a sum with a residual, in either order. The same for a whole
+ * launch: who calls takes one way for many values, since a branch for each keeps them from overlapping. */
+enum { REQUANTISE_PLAIN, REQUANTISE_BOUNDED, REQUANTISE_ADDED, REQUANTISE_ADDED_LAST };
+
+__device__ __forceinline__ int requantising_of(bool adds, const hn_cuda_bytes &q) {
+  if (adds) return q.own_last ? REQUANTISE_ADDED_LAST : REQUANTISE_ADDED;
+  return q.bounded ? REQUANTISE_BOUNDED : REQUANTISE_PLAIN;
 }
 
-template <typename T>
-__device__ __forceinline__ unsigned requantised_four(int4 sums, float4 scale, unsigned residual, bool adds,
+/* The output's own byte, which is one operand of a sum with the residual's. */
+template <int way> __device__ __forceinline__ int joined(float scaled, float residual, const hn_cuda_bytes &q) {
+  float own = __fadd_rn(__fadd_rn(scaled, ROUNDING), (float)q.zero - ROUNDING);
+  own = fminf(fmaxf(own, (float)q.low), (float)q.high);
+  const float sum = way == REQUANTISE_ADDED_LAST ? fmaf(residual, q.residual_ratio, fmaf(own, q.own_ratio, q.shift))
+                                                 : fmaf(own, q.own_ratio, fmaf(residual, q.residual_ratio, q.shift));
+  return min(max(__float_as_int(__fadd_rn(sum, ROUNDING)) - ROUNDING_BITS, q.sum_low), q.sum_high);
+}
+
+template <typename T, int way>
+__device__ __forceinline__ unsigned requantised_four(int4 sums, float4 scale, unsigned residual,
                                                      const hn_cuda_bytes &q) {
   const float a = __fmul_rn(__int2float_rn(sums.x), scale.x), b = __fmul_rn(__int2float_rn(sums.y), scale.y);
   const float c = __fmul_rn(__int2float_rn(sums.z), scale.z), d = __fmul_rn(__int2float_rn(sums.w), scale.w);
-  if (adds)
-    return pack_four<T>(joined(a, byte_of<T, 0>(residual), q), joined(b, byte_of<T, 1>(residual), q),
-                        joined(c, byte_of<T, 2>(residual), q), joined(d, byte_of<T, 3>(residual), q));
+  if (way >= REQUANTISE_ADDED)
+    return pack_four<T>(joined<way>(a, byte_of<T, 0>(residual), q), joined<way>(b, byte_of<T, 1>(residual), q),
+                        joined<way>(c, byte_of<T, 2>(residual), q), joined<way>(d, byte_of<T, 3>(residual), q));
   const int less = q.zero - ROUNDING_BITS;
   int v[4] = {__float_as_int(__fadd_rn(a, ROUNDING)) + less, __float_as_int(__fadd_rn(b, ROUNDING)) + less,
               __float_as_int(__fadd_rn(c, ROUNDING)) + less, __float_as_int(__fadd_rn(d, ROUNDING)) + less};
-  if (q.bounded)
+  if (way == REQUANTISE_BOUNDED)
 #pragma unroll
     for (int i = 0; i < 4; ++i) v[i] = min(max(v[i], q.low), q.high);
   return pack_four<T>(v[0], v[1], v[2], v[3]);

@@ -138,12 +138,17 @@ template <typename T, typename C> struct lasting_sums {
     pin();
   }
   __device__ __forceinline__ void put(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a, int n0) {
-    if constexpr (sizeof(T) == 1)
-      put_bytes(buffer, (const int *)bias, adds, a, n0);
-    else if constexpr (sizeof(T) == 4)
-      put_floats(buffer, bias, adds, a, n0);
+    if constexpr (sizeof(T) == 4)
+      return put_floats(buffer, bias, adds, a, n0);
+    else if constexpr (sizeof(T) != 1)
+      return put_halves(buffer, bias, adds, a, n0);
     else
-      put_halves(buffer, bias, adds, a, n0);
+      switch (requantising_of(adds, a.bytes)) {
+      case REQUANTISE_PLAIN: return put_bytes<REQUANTISE_PLAIN>(buffer, (const int *)bias, a, n0);
+      case REQUANTISE_BOUNDED: return put_bytes<REQUANTISE_BOUNDED>(buffer, (const int *)bias, a, n0);
+      case REQUANTISE_ADDED: return put_bytes<REQUANTISE_ADDED>(buffer, (const int *)bias, a, n0);
+      default: return put_bytes<REQUANTISE_ADDED_LAST>(buffer, (const int *)bias, a, n0);
+      }
   }
   /* Biases, residual, bounds, and into the buffer, mixed as boxes are. */
   __device__ __forceinline__ void put_halves(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a,
@@ -197,11 +202,11 @@ template <typename T, typename C> struct lasting_sums {
       }
     }
   }
-  /* Requantised. The rows of the weights lie so that a lane's columns of 64 are sixteen channels side by side: column 8
-   * j
-   * + 2 q + e is channel 16 q + 2 j + e. */
-  __device__ __forceinline__ void put_bytes(unsigned buffer, const int *begins, bool adds, const hn_cuda_tensor &a,
-                                            int n0) {
+  /* Requantised. The rows of the weights lie so that a lane's columns of 64 are sixteen channels side by side: column
+   * 8 j + 2 q + e is channel 16 q + 2 j + e. Vectors are padded to whole 64s; tiles may go beyond. */
+  template <int way>
+  __device__ __forceinline__ void put_bytes(unsigned buffer, const int *begins, const hn_cuda_tensor &a, int n0) {
+    constexpr bool adds = way >= REQUANTISE_ADDED;
     const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + (lane >> 2);
     const int mix = C::box == 128 ? row & 7 : row >> 1 & 3;
     const float *scales = (const float *)begins + a.scales_at;
@@ -209,6 +214,7 @@ template <typename T, typename C> struct lasting_sums {
 #pragma unroll
     for (int g = 0; g < C::BN / 64; ++g) {
       const int column = g * 64 + (lane & 3) * 16, n = n0 + column, chunk = column % C::box / 16;
+      const int from = n < a.scales_at ? n : 0;
       const unsigned at = to + g * 64 / C::box * 2 * C::box_bytes + ((chunk ^ mix) << 4);
       unsigned out[2][4] = {};
       if (adds)
@@ -220,15 +226,14 @@ template <typename T, typename C> struct lasting_sums {
                        : "memory");
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const bool is_there = n + i * 4 < a.n;
-        const int4 begin = is_there ? *(const int4 *)(begins + n + i * 4) : int4{};
-        const float4 scale = is_there ? *(const float4 *)(scales + n + i * 4) : float4{};
         const unsigned there = there_of(a.n - n - i * 4);
+        const int4 begin = *(const int4 *)(begins + from + i * 4);
+        const float4 scale = *(const float4 *)(scales + from + i * 4);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const auto *s = v + (g * 8 + i * 2) * 4 + half * 2;
           const int4 sum = {s[0] + begin.x, s[1] + begin.y, s[4] + begin.z, s[5] + begin.w};
-          out[half][i] = requantised_four<T>(sum, scale, out[half][i], adds, a.bytes) & there;
+          out[half][i] = requantised_four<T, way>(sum, scale, out[half][i], a.bytes) & there;
         }
       }
 #pragma unroll
@@ -240,14 +245,21 @@ template <typename T, typename C> struct lasting_sums {
   }
 };
 
-/* The 64 rows of a warpgroup, and what the other's thread waits for. */
+/* The 64 rows of a warpgroup. */
 template <typename C> __device__ __forceinline__ void store_boxes(unsigned buffer, const void *map, int m0, int n0) {
   const int group = threadIdx.x / 128;
 #pragma unroll
   for (int i = 0; i < C::boxes; ++i)
     store_rows(map, buffer + (i * 2 + group) * C::box_bytes, n0 + i * C::box, m0 + group * 64);
   store_commit();
-  store_wait<C::NB - 1>();
+}
+
+/* The tile's rows have been read by now: its buffer may have the residuals of a later one, which arrive while another
+ * is requantised. */
+template <typename C> __device__ __forceinline__ void leave_buffer(unsigned empty, bool adds, int tile) {
+  if (threadIdx.x % 128 || tile < 0) return;
+  store_wait<0>();
+  if (adds) barrier_arrive(empty + tile % C::NB * 8);
 }
 
 template <typename T, typename C>
@@ -263,15 +275,14 @@ __device__ __forceinline__ void multiply_tiles(const hn_cuda_lasting_maps &maps,
     const lasting_place<C> p(a, unit);
     sums.multiply(shared, a.blocks, s);
     const unsigned buffer = base + b.at * C::buffer;
+    if (C::NB > 1) leave_buffer<C>(empty, adds, count - 1);
     if (adds) barrier_wait(filled + b.at * 8, b.parity);
     group_meet(group); /* the buffer's rows before were read: its thread waited for that */
     sums.put(buffer, bias, adds, a, p.n0);
     buffer_written();
     group_meet(group);
-    if (threadIdx.x % 128 == 0) {
-      store_boxes<C>(buffer, &maps.y, p.m0, p.n0);
-      if (adds && count >= C::NB - 1) barrier_arrive(empty + (count - (C::NB - 1)) % C::NB * 8);
-    }
+    if (threadIdx.x % 128 == 0) store_boxes<C>(buffer, &maps.y, p.m0, p.n0);
+    if (C::NB == 1) leave_buffer<C>(empty, adds, count);
     b.next();
   }
   if (threadIdx.x % 128 == 0) store_done();

@@ -196,29 +196,47 @@ template <typename C> struct piece_of<tf32, C> {
 };
 /* From sums of bytes: requantised, four at a time; or the sums themselves. */
 template <typename T, typename C> struct byte_piece_of {
-  static __device__ __forceinline__ void store(void *y, size_t to, int n, const unsigned char *shared,
-                                               const float *sums, uint4 residual, int column, int step, bool adds,
-                                               const hn_cuda_tensor &a, int split) {
+  template <int way>
+  static __device__ __forceinline__ void requantise(void *y, size_t to, int n, const unsigned char *shared,
+                                                    const int4 (&v)[4], uint4 residual, int column,
+                                                    const hn_cuda_tensor &a) {
     const unsigned added[4] = {residual.x, residual.y, residual.z, residual.w};
     unsigned out[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      int4 v = ((const int4 *)shared)[column / 4 + i]; /* what the sums begin with */
-      for (int r = 0; r < split; ++r) {
+      const float4 scale = ((const float4 *)shared)[(C::BN + column) / 4 + i];
+      out[i] = requantised_four<T, way>(v[i], scale, added[i], a.bytes) & there_of(a.n - n - i * 4);
+    }
+    *(uint4 *)((T *)y + to) = make_uint4(out[0], out[1], out[2], out[3]);
+  }
+  static __device__ __forceinline__ void store(void *y, size_t to, int n, const unsigned char *shared,
+                                               const float *sums, uint4 residual, int column, int step, bool adds,
+                                               const hn_cuda_tensor &a, int split) {
+    int4 v[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) v[i] = ((const int4 *)shared)[column / 4 + i]; /* what the sums begin with */
+    for (int r = 0; r < split; ++r)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
         const int4 more = *(const int4 *)(sums + r * step + i * 4);
-        v.x += more.x, v.y += more.y, v.z += more.z, v.w += more.w;
+        v[i].x += more.x, v[i].y += more.y, v[i].z += more.z, v[i].w += more.w;
       }
-      if (a.is_wide) {
-        const int all[4] = {v.x, v.y, v.z, v.w};
+    if (a.is_wide) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int all[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
 #pragma unroll
         for (int j = 0; j < 4; ++j)
           if (n + i * 4 + j < a.n) ((int *)y)[to + i * 4 + j] = all[j];
-        continue;
       }
-      const float4 scale = ((const float4 *)shared)[(C::BN + column) / 4 + i];
-      out[i] = requantised_four<T>(v, scale, added[i], adds, a.bytes) & there_of(a.n - n - i * 4);
+      return;
     }
-    if (!a.is_wide) *(uint4 *)((T *)y + to) = make_uint4(out[0], out[1], out[2], out[3]);
+    switch (requantising_of(adds, a.bytes)) {
+    case REQUANTISE_PLAIN: return requantise<REQUANTISE_PLAIN>(y, to, n, shared, v, residual, column, a);
+    case REQUANTISE_BOUNDED: return requantise<REQUANTISE_BOUNDED>(y, to, n, shared, v, residual, column, a);
+    case REQUANTISE_ADDED: return requantise<REQUANTISE_ADDED>(y, to, n, shared, v, residual, column, a);
+    default: return requantise<REQUANTISE_ADDED_LAST>(y, to, n, shared, v, residual, column, a);
+    }
   }
 };
 template <typename C> struct piece_of<u8, C> : byte_piece_of<u8, C> {};
