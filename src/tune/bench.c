@@ -7,11 +7,11 @@
  * the arena's memory: inputs stay in place, since the layer before has just written them, and outputs take turns on two
  * places. */
 #include "base/pool.h"
-#include "base/random.h"
 #include "ops/ports.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
+#include "tune/draw.h"
 #include "tune/guard.h"
 #include "tune/tuning.h"
 #include <math.h>
@@ -58,50 +58,6 @@ struct hn_bench {
 
 static hone_status no_memory(const hn_bench *bench) { return HN_FAIL_MEMORY(&bench->choices->context->diag); }
 
-/* One of eight binades, of eight bits: halves of either kind hold it exactly, so that what rounds to bytes must give
- * the same wherever its input is held. */
-static float short_number(hn_random *random) {
-  const uint64_t drawn = hn_random_u64(random);
-  return ldexpf((float)(128 + drawn % 128), -8 - (int)(drawn >> 8 & 7)) * (drawn >> 16 & 1 ? 1.0f : -1.0f);
-}
-
-static void fill_random(hone_tensor *tensor, int64_t first, int64_t end, const hone_fact *fact, bool is_short,
-                        hn_random *random) {
-  const hone_dtype dtype = tensor->type.dtype;
-  if (dtype == HONE_F32 && !fact->value && is_short) {
-    for (int64_t i = first; i < end; ++i) ((float *)tensor->data)[i] = short_number(random);
-    return;
-  }
-  if (dtype == HONE_F32 && !fact->value) {
-    for (int64_t i = first; i < end; ++i) ((float *)tensor->data)[i] = (float)(hn_random_unit(random) * 2 - 1);
-    return;
-  }
-  if ((dtype == HONE_U8 || dtype == HONE_I8) && !fact->value) {
-    for (int64_t i = first; i < end; ++i) ((uint8_t *)tensor->data)[i] = (uint8_t)(hn_random_u64(random) % 128);
-    return;
-  }
-  for (int64_t i = first; i < end; ++i) {
-    if (fact->value && i < fact->value_count)
-      hn_store_int(tensor, i, fact->value[i]);
-    else if (dtype == HONE_BOOL)
-      hn_store_int(tensor, i, (int64_t)(hn_random_u64(random) & 1));
-    else if (hn_dtype_is_float(dtype))
-      hn_store_real(tensor, i, hn_random_unit(random) * 2 - 1);
-    else if (hone_dtype_bits(dtype) <= 8)
-      hn_store_int(tensor, i, (int64_t)(hn_random_u64(random) % 128));
-    else
-      hn_store_int(tensor, i, 0); /* wide integers are mostly indices and shapes */
-  }
-}
-
-/* Lengths that leave nothing out: zeros, as other whole numbers get, would be sequences without a step. */
-static void fill_lengths(hone_tensor *lengths, const hone_shape *x) {
-  const int64_t count = hn_elems(&lengths->type.shape);
-  int64_t rows = 1;
-  for (int i = 0; i + 1 < x->rank; ++i) rows *= x->dim[i];
-  for (int64_t i = 0; i < count; ++i) hn_store_int(lengths, i, rows / count);
-}
-
 /* Drawing takes longer than everything else that is done to a large tensor: behind the first ones, numbers come again.
  */
 static hone_status fill(hn_bench *bench, hone_tensor *tensor, const hone_fact *fact, hn_random *random) {
@@ -117,7 +73,7 @@ static hone_status fill(hn_bench *bench, hone_tensor *tensor, const hone_fact *f
     end = first + AT_ONCE < count ? first + AT_ONCE : count;
     if (first < DRAWN && end > DRAWN) end = DRAWN;
     if (drawn)
-      fill_random(tensor, first, end, fact, is_short, random);
+      hn_draw(tensor, first, end, fact, is_short, random);
     else
       memcpy((char *)tensor->data + (size_t)first * size, (char *)tensor->data + (size_t)(first - DRAWN) * size,
              (size_t)(end - first) * size);
@@ -213,7 +169,7 @@ static hone_status make_inputs(hn_bench *bench, uint64_t seed) {
       HN_TRY(fill(bench, &bench->in[i], fact, &random));
       const hone_port *port = hn_port_at(choice->node->op->in, i);
       if (port && port->flags & HONE_PORT_LENGTHS && !fact->value)
-        fill_lengths(&bench->in[i], &choice->in[0].type.shape);
+        hn_draw_lengths(&bench->in[i], &choice->in[0].type.shape);
     }
     bench->stored[i][HONE_PLAIN] = bench->in[i];
   }

@@ -508,42 +508,22 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   return NULL;
 }
 
-/* What is multiplied in tf32 is rounded by the copy: the units themselves would cut. */
-static CUtensorMapDataType map_type(const hn_cuda_tensor_plan *p) {
-  if (is_of_bytes(p)) return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-  if (is_of_floats(p)) return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
-  return p->type == HN_CUDA_TENSOR_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-}
-/* Rows of boxes are mixed over their own bytes: 128, or 64. */
-static CUtensorMapSwizzle map_mix(const hn_cuda_tensor_plan *p, int columns) {
-  return columns * element_bytes(p) == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
-}
-
 static bool map_image(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, const void *x, CUtensorMap *out) {
   const hn_cuda_tensor *a = &p->args;
-  const cuuint64_t c = (cuuint64_t)a->in_pitch, width = (cuuint64_t)a->in_w, height = (cuuint64_t)a->in_h;
-  const cuuint64_t images = (cuuint64_t)a->m / ((cuuint64_t)a->out_h * (cuuint64_t)a->out_w);
-  const cuuint64_t dims[4] = {c, width, height, images}, pixel = c * (cuuint64_t)element_bytes(p);
-  const cuuint64_t steps[3] = {pixel, width * pixel, height * width * pixel};
-  const int first[2] = {-a->pad_w, -a->pad_h};
-  const int last[2] = {(a->out_w - 1) * a->stride_w - a->pad_w - (a->in_w - 1),
-                       (a->out_h - 1) * a->stride_h - a->pad_h - (a->in_h - 1)};
-  const cuuint32_t strides[4] = {1, (cuuint32_t)a->stride_w, (cuuint32_t)a->stride_h, 1};
-  return api->cuTensorMapEncodeIm2col(
-             out, map_type(p), 4, (void *)(uintptr_t)x, dims, steps, first, last, (cuuint32_t)p->row,
-             (cuuint32_t)p->box_pixels, strides, CU_TENSOR_MAP_INTERLEAVE_NONE, map_mix(p, p->row),
-             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  hn_cuda_boxes boxes = {.type = p->type, .columns = p->row, .pixels = p->box_pixels, .pitch = a->in_pitch};
+  boxes.images = a->m / (a->out_h * a->out_w), boxes.out_h = a->out_h, boxes.out_w = a->out_w;
+  boxes.in_h = a->in_h, boxes.in_w = a->in_w, boxes.stride_h = a->stride_h, boxes.stride_w = a->stride_w;
+  boxes.pad_h = a->pad_h, boxes.pad_w = a->pad_w;
+  return hn_cuda_map_images(api, &boxes, x, out);
 }
 
-static bool map_rows(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, CUtensorMapDataType type,
-                     const void *rows, int columns, int64_t count, int box_columns, int box_rows, CUtensorMap *out) {
-  const cuuint64_t dims[2] = {(cuuint64_t)columns, (cuuint64_t)count},
-                   steps[1] = {(cuuint64_t)columns * (cuuint64_t)element_bytes(p)};
-  const cuuint32_t box[2] = {(cuuint32_t)box_columns, (cuuint32_t)box_rows}, ones[2] = {1, 1};
-  return api->cuTensorMapEncodeTiled(out, type, 2, (void *)(uintptr_t)rows, dims, steps, box, ones,
-                                     CU_TENSOR_MAP_INTERLEAVE_NONE, map_mix(p, box_columns),
-                                     CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+static bool map_weights(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, const void *w, CUtensorMap *out) {
+  const hn_cuda_row_boxes boxes = {.type = p->type,
+                                   .columns = p->args.blocks * p->row,
+                                   .count = weight_rows(p),
+                                   .box_columns = p->row,
+                                   .box_rows = p->box_rows};
+  return hn_cuda_map_rows(api, &boxes, w, out);
 }
 
 typedef struct operands {
@@ -558,14 +538,17 @@ static hone_status launch_lasting(const hn_cuda_tensor_plan *p, hone_stream *str
   hn_cuda_shape shape = p->shape;
   const unsigned most = (unsigned)(stream->unit->facts.threads * p->blocks_each) / shape.cluster * shape.cluster;
   if (most > 0 && shape.grid.x > most) shape.grid.x = most;
-  const CUtensorMapDataType type = map_type(p), stored = is_of_floats(p) ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : type;
+  const hn_cuda_row_boxes rows = {.type = p->type,
+                                  .columns = a->out_pitch,
+                                  .count = a->m,
+                                  .box_columns = p->box_columns,
+                                  .box_rows = BOX_ROWS,
+                                  .stored = true};
   hn_cuda_lasting_maps maps;
   int adds = p->residual != 0;
-  if (!map_image(p, api, o->x, &maps.x) ||
-      !map_rows(p, api, type, o->w, a->blocks * p->row, weight_rows(p), p->row, p->box_rows, &maps.w) ||
-      !map_rows(p, api, stored, o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS, &maps.y) ||
-      !map_rows(p, api, stored, adds ? o->residual : o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS,
-                &maps.residual))
+  if (!map_image(p, api, o->x, &maps.x) || !map_weights(p, api, o->w, &maps.w) ||
+      !hn_cuda_map_rows(api, &rows, o->y, &maps.y) ||
+      !hn_cuda_map_rows(api, &rows, adds ? o->residual : o->y, &maps.residual))
     return HONE_DEVICE;
   void *arguments[] = {&maps, (void *)(uintptr_t)&o->bias, &adds, (void *)(uintptr_t)a};
   return hn_cuda_launch_shaped(stream, p->kernel, &shape, arguments);
@@ -575,9 +558,7 @@ static hone_status launch_bulk(const hn_cuda_tensor_plan *p, hone_stream *stream
   const hn_cuda_tensor *a = &p->args;
   const hn_cuda_driver_api *api = &stream->unit->driver->api;
   hn_cuda_tensor_maps maps;
-  if (!map_image(p, api, o->x, &maps.x) ||
-      !map_rows(p, api, map_type(p), o->w, a->blocks * p->row, weight_rows(p), p->row, p->box_rows, &maps.w))
-    return HONE_DEVICE;
+  if (!map_image(p, api, o->x, &maps.x) || !map_weights(p, api, o->w, &maps.w)) return HONE_DEVICE;
   void *arguments[] = {&o->y, &maps, (void *)&o->bias, (void *)&o->residual, (void *)(uintptr_t)a};
   return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, arguments);
 }

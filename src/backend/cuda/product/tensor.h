@@ -7,6 +7,7 @@
 #define HN_BACKEND_CUDA_TENSOR_H
 
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/product/boxes.h"
 #include "kernels/cuda/args.h"
 #include "kernels/cuda/tensor/maps.h"
 
@@ -21,16 +22,6 @@ typedef enum hn_cuda_tensor_way {
   HN_CUDA_TENSOR_LASTING,
   HN_CUDA_TENSOR_SHORT
 } hn_cuda_tensor_way;
-
-/* What x, the weights and the residual are held in. */
-typedef enum hn_cuda_tensor_type {
-  HN_CUDA_TENSOR_F16,
-  HN_CUDA_TENSOR_BF16,
-  HN_CUDA_TENSOR_U8,
-  HN_CUDA_TENSOR_I8,
-  HN_CUDA_TENSOR_TF32, /* f32, which products round */
-  HN_CUDA_TENSOR_TYPES
-} hn_cuda_tensor_type;
 
 typedef struct hn_cuda_tensor_plan {
   hn_cuda_tensor args; /* extents and geometry are the caller's, the rest is filled */
