@@ -141,12 +141,10 @@ static void tell_memory(const cli_tool *cli) {
 }
 
 static uint32_t allowed_types(const cli_tool *cli) {
-  const bool all = cli_has(cli, "best");
+  const bool all = cli_has(cli, "best"), no_tf32 = cli_takes(cli->command, "noTF32") && cli_has(cli, "noTF32");
   return (all || cli_has(cli, "bf16") ? HONE_BIT(HONE_BF16) : 0) |
          (all || cli_has(cli, "fp16") ? HONE_BIT(HONE_F16) : 0) |
-         ((all && !(cli_takes(cli->command, "noTF32") && cli_has(cli, "noTF32"))) || cli_has(cli, "tf32")
-              ? HONE_BIT(HONE_TF32)
-              : 0);
+         ((all && !no_tf32) || cli_has(cli, "tf32") ? HONE_BIT(HONE_TF32) : 0);
 }
 
 static int read_options(cli_tool *cli, const cli_model *model, build *b) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_build.c - graph -> engine: passes, tuning, lowering, put together. */
+#include "tensor/element.h"
 #include "api/engine.h"
 #include "api/compile.h"
 #include "base/float_mode.h"
@@ -328,8 +329,7 @@ static hone_status check_layer_types(hone_diagnostics *diag, const hone_build_op
 }
 
 static hone_status check_precision(hone_diagnostics *diag, const hone_build_options *options) {
-  const uint32_t narrow = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16) | HONE_BIT(HONE_TF32);
-  if (options->precisions & ~narrow)
+  if (options->precisions & ~HN_TYPES_NARROW)
     return HN_FAIL(diag, HONE_INVALID,
                    "build option precisions is 0x%x; allowed are f16 (0x%x), bf16 (0x%x) and tf32 (0x%x)",
                    options->precisions, HONE_BIT(HONE_F16), HONE_BIT(HONE_BF16), HONE_BIT(HONE_TF32));

@@ -63,6 +63,8 @@ void hn_query_apply_storages(const hone_op *op, const hone_storage_pair *pair, h
                              hone_fact *out, int out_count);
 /* Measures the peaks of facts. stop may be NULL. UNSUPPORTED: the backend has no way. */
 hone_status hn_device_measure(hone_device *device, hn_stop *stop, hone_diagnostics *diag);
+/* The roof of elements of a type; HONE_ROOF_COUNT: of none. */
+hone_roof hn_roof_of_type(hone_dtype type);
 /* The largest relative L2 error that a tactic may have, for an output of this type in the graph, with values held in
  * `narrow` (NONE: in their own types). */
 double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype, hone_dtype narrow);

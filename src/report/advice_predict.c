@@ -4,6 +4,7 @@
  * A layer's new time is its old one scaled by what bounds it: operations by the ratio of two units' roofs, bytes by the
  * ratio of their widths, both damped, since kernels reach a smaller share of a higher roof. The ends of the interval
  * are what half and what a third more of the damped saving would be; docs/PROFILING.md has the constants' sources. */
+#include "device/device.h"
 #include "report/advice.h"
 #include "report/fusion.h"
 #include <math.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bound.c - a layer held against the roofs. */
+#include "device/device.h"
+#include "tensor/element.h"
 #include "report/bound.h"
 #include "tensor/shape.h"
 #include <math.h>
@@ -89,22 +91,9 @@ hn_work hn_step_work(const hn_plan *plan, const hn_plan_step *step, const int64_
 
 /* ---- roofs ---- */
 
-hone_roof hn_roof_of_type(hone_dtype type) {
-  switch (type) {
-  case HONE_F64: return HONE_ROOF_F64;
-  case HONE_F32: return HONE_ROOF_F32;
-  case HONE_F16: return HONE_ROOF_F16;
-  case HONE_BF16: return HONE_ROOF_BF16;
-  case HONE_TF32: return HONE_ROOF_TF32;
-  case HONE_I8:
-  case HONE_U8: return HONE_ROOF_INT8;
-  default: return HONE_ROOF_COUNT;
-  }
-}
-
 hone_roof hn_step_unit(const hn_plan *plan, const hn_plan_step *step) {
   const hone_dtype compute = step->tactic ? step->tactic->compute : HONE_NONE;
-  if (compute == HONE_BF16 || compute == HONE_F16 || compute == HONE_TF32) return hn_roof_of_type(compute);
+  if (HN_TYPES_NARROW & HONE_BIT(compute)) return hn_roof_of_type(compute);
   for (int i = 0; i < step->in_count; ++i) {
     if (step->in[i] < 0) continue;
     const hone_roof roof = hn_roof_of_type(plan->tensors[step->in[i]].type.dtype);

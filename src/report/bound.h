@@ -48,7 +48,5 @@ double hn_step_memory_ns(const hn_plan *plan, const hn_plan_step *step, const hn
                          bool cold, double width);
 void hn_bound_text(hn_bound_kind kind, const char *unit, const char *level, char *out, size_t room);
 void hn_step_bound_text(const hn_bound *bound, char *out, size_t room);
-/* The roof of elements of a type; HONE_ROOF_COUNT: of none. */
-hone_roof hn_roof_of_type(hone_dtype type);
 
 #endif

@@ -2,6 +2,7 @@
 /* roofline.c - what a roofline is made of. Measured: the rows of a profile, each with the roof that hn_step_bound()
  * finds for it. On paper: operations by definition over the peak of their type, bytes over the memory's bandwidth, the
  * larger of the two (Williams, Waterman and Patterson 2009). */
+#include "device/device.h"
 #include "report/roofline.h"
 #include "tensor/shape.h"
 #include <math.h>

@@ -5,6 +5,7 @@
  *   operations  2 N K P Q (C / groups) R S           a multiply-add as two; "same" padding, stride 1
  *   bytes       N C H W + K (C / groups) R S + N K P Q elements, each once
  *   time        the larger of operations over the peak and bytes over main memory's bandwidth */
+#include "device/device.h"
 #include "report/grid.h"
 #include "report/roofline.h"
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* units.c - which layers of a device multiply on units for matrices, and why the others do not. What a row multiplies
  * in tells, not a kernel's name: devices have such units for types narrower than f32. */
+#include "tensor/element.h"
 #include "report/profile.h"
 #include <string.h>
 
@@ -20,8 +21,7 @@ static bool on_host(const hn_plan *plan, const hn_plan_step *step) {
 static bool multiplies_narrow(const hn_plan *plan) {
   for (int s = 0; s < plan->step_count; ++s) {
     const hone_tactic *tactic = plan->steps[s].kind == HN_STEP_CALL ? plan->steps[s].tactic : NULL;
-    if (tactic && (tactic->compute == HONE_F16 || tactic->compute == HONE_BF16 || tactic->compute == HONE_TF32))
-      return true;
+    if (tactic && (HN_TYPES_NARROW & HONE_BIT(tactic->compute))) return true;
   }
   return false;
 }

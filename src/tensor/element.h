@@ -7,6 +7,8 @@
 
 #include <hone/types.h>
 
+/* Types in which a build may be allowed to hold or multiply what is f32. */
+#define HN_TYPES_NARROW (HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16) | HONE_BIT(HONE_TF32))
 bool hn_dtype_is_float(hone_dtype dtype); /* any float, narrow ones included */
 bool hn_dtype_is_int(hone_dtype dtype);   /* signed and unsigned, i4, u4, i2, u2; not bool */
 bool hn_dtype_is_unsigned(hone_dtype dtype);

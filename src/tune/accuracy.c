@@ -4,6 +4,7 @@
  * Where it is too far away, each narrow layer is tried in f32 by itself, the others as they were: time that costs
  * against error that wins. Those that win most for their time go first, as many as it takes: errors of layers add up
  * like independent noise, so that the squares of the outputs' error fall as layers go. */
+#include "tensor/element.h"
 #include "tensor/storage.h"
 #include "tune/tuning.h"
 #include <math.h>
@@ -29,9 +30,8 @@ typedef struct giving {
 } giving;
 
 bool hn_candidate_is_narrow(const hn_candidate *candidate) {
-  const hone_dtype computes = candidate->tactic->compute;
   return candidate->storages.in >= HONE_FORMAT_COUNT || candidate->storages.out >= HONE_FORMAT_COUNT ||
-         computes == HONE_F16 || computes == HONE_BF16 || computes == HONE_TF32;
+         (HN_TYPES_NARROW & HONE_BIT(candidate->tactic->compute));
 }
 
 static bool is_narrow(const hn_choice *choice) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* enumerate.c - asks every tactic of every device about every node, for every pair of storages and variant. Reasons for
  * declining are kept: they are what `hone explain` prints. */
+#include "tensor/element.h"
 #include "device/isa.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
@@ -160,11 +161,9 @@ static hone_roof roof_of(const hone_tactic *tactic) {
 
 /* Of a device with memory of its own: its bits say what is there, not how wide it is. */
 static double unit_peak(const hone_facts *facts, hone_dtype compute, bool of_bytes, double f32) {
-  hone_roof roof = compute == HONE_F16    ? HONE_ROOF_F16
-                   : compute == HONE_BF16 ? HONE_ROOF_BF16
-                   : compute == HONE_TF32 ? HONE_ROOF_TF32
-                                          : HONE_ROOF_F32;
-  if (compute == HONE_NONE && of_bytes) roof = HONE_ROOF_INT8;
+  const hone_roof roof = HN_TYPES_NARROW & HONE_BIT(compute) ? hn_roof_of_type(compute)
+                         : compute == HONE_NONE && of_bytes  ? HONE_ROOF_INT8
+                                                             : HONE_ROOF_F32;
   return facts->roofs[roof] > 0 ? facts->roofs[roof] : f32;
 }
 

@@ -99,6 +99,17 @@ static void set_from_context(result *r, hone_status status, const char *stage, c
  */
 static bool are_drawn(const char *name) { return strncmp(name, "node/test_bernoulli", 19) == 0; }
 
+/* Whether all that was drawn is 0 or 1. */
+static bool is_drawn_well(const model_case *c, hone_session *session, int output) {
+  hone_tensor got;
+  if (hone_session_tensor(session, hone_graph_output_name(c->graph, output), &got) != HONE_OK) return false;
+  for (int64_t i = 0; i < hone_tensor_count(&got); ++i) {
+    const double value = hone_tensor_real(&got, i);
+    if (value != 0 && value != 1) return false;
+  }
+  return true;
+}
+
 static bool compare_all(const model_case *c, hone_session *session, const char *stage, result *r) {
   for (int j = 0; j < c->want_count; ++j) {
     if (!c->want[j].data) continue;
@@ -106,6 +117,10 @@ static bool compare_all(const model_case *c, hone_session *session, const char *
     model_case_compare(c, session, j, r->is_drawn ? 1 : 1e-7, 1e-3, &error);
     if (!error.comparable || error.comparison.mismatches) {
       set(r, FAILED, stage, error.why);
+      return false;
+    }
+    if (r->is_drawn && !is_drawn_well(c, session, j)) {
+      set(r, FAILED, stage, "an output is neither 0 nor 1");
       return false;
     }
   }

@@ -198,19 +198,8 @@ static double seconds_of(const state *s) {
   return (begin + rounds * (least > shared * strip ? least : shared * strip)) / clock;
 }
 
-/* The numbers of the strips that fit, the fastest first; how many. */
-static int order(state *s, int *out) {
-  double seconds[STRIPS];
-  int count = 0;
-  for (int i = 0; i < STRIPS; ++i) {
-    if (!take_strip(s, i)) continue;
-    const double mine = seconds_of(s);
-    int at = count++;
-    for (; at > 0 && seconds[at - 1] > mine; --at) seconds[at] = seconds[at - 1], out[at] = out[at - 1];
-    seconds[at] = mine, out[at] = i;
-  }
-  return count;
-}
+static double seconds_at(void *s, int i) { return take_strip(s, i) ? seconds_of(s) : -1; }
+static int order(state *s, int *out) { return hn_region_order(s, STRIPS, seconds_at, out); }
 
 static const char *plan_it(const hone_query *query, hn_cuda_tensor_plan *p, state *s, hone_needs *needs) {
   const double peak = 1.6e15; /* an H200's products of bytes a second */

@@ -155,19 +155,8 @@ static double seconds_of(const state *s) {
   return (begin + l->packed / bytes_a_clock + rounds * (least > shared * busy ? least : shared * busy)) / clock;
 }
 
-/* The numbers of the tiles that fit, the fastest first; how many. */
-static int order(state *s, int *out) {
-  double seconds[TILES];
-  int count = 0;
-  for (int i = 0; i < TILES; ++i) {
-    if (!take_tile(s, i)) continue;
-    const double mine = seconds_of(s);
-    int at = count++;
-    for (; at > 0 && seconds[at - 1] > mine; --at) seconds[at] = seconds[at - 1], out[at] = out[at - 1];
-    seconds[at] = mine, out[at] = i;
-  }
-  return count;
-}
+static double seconds_at(void *s, int i) { return take_tile(s, i) ? seconds_of(s) : -1; }
+static int order(state *s, int *out) { return hn_region_order(s, TILES, seconds_at, out); }
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   const double peak = 8e14; /* an H200's products of halves a second */

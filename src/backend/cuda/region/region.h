@@ -51,6 +51,10 @@ int hn_region_tiles(const hn_region *region, int n, hn_region *out, int room);
 bool hn_region_fits(const hn_region *region);
 double hn_region_seconds(const hn_region *region, int n); /* expected */
 
+/* The numbers below count that fit, the fastest first; how many. seconds_at: expected of a number, below 0: it does not
+ * fit. */
+int hn_region_order(void *state, int count, double (*seconds_at)(void *state, int number), int *out);
+
 /* CUDA C of an activation, a struct of that name; how long it is. */
 int hn_region_act_source(const hn_region_act *act, const char *name, char *out, size_t room);
 /* CUDA C behind the texts of kernels/cuda/region, for one shape and tile: its constants and the kernel hn_kernel. */

@@ -129,3 +129,17 @@ int hn_region_tiles(const hn_region *region, int n, hn_region *out, int room) {
     }
   return f.count;
 }
+
+int hn_region_order(void *state, int count, double (*seconds_at)(void *state, int number), int *out) {
+  enum { MOST = 64 };
+  double seconds[MOST];
+  int fitting = 0;
+  for (int i = 0; i < count && i < MOST; ++i) {
+    const double mine = seconds_at(state, i);
+    if (mine < 0) continue;
+    int at = fitting++;
+    for (; at > 0 && seconds[at - 1] > mine; --at) seconds[at] = seconds[at - 1], out[at] = out[at - 1];
+    seconds[at] = mine, out[at] = i;
+  }
+  return fitting;
+}
