@@ -88,5 +88,17 @@ typedef struct hn_accuracy {
 /* For hn_tune(): the first four fields are the caller's. Errors of run: what lowering and running give. */
 hn_judge hn_accuracy_begin(hn_accuracy *accuracy);
 void hn_accuracy_end(hn_accuracy *accuracy);
+/* What was chosen so far as an engine, and the build's inputs for a session on one. */
+hone_status hn_accuracy_engine(const hn_accuracy *accuracy, const hn_choices *choices, hone_engine **out);
+hone_status hn_accuracy_inputs(const hn_accuracy *accuracy, hone_session *session);
+
+/* ---- plans as wholes against one another (compile_race.c) ----
+ * The judge's functions that time; user is its hn_accuracy. */
+hone_status hn_race_enter(void *user, const hn_choices *choices, void **out_plan);
+hone_status hn_race_time(void *user, void *plan, double *out_ns);
+void hn_race_leave(void *user, void *plan);
+/* One run's time: the last one's computing by the device's clock, of some queued one behind another, or the mean of
+ * them where everything is the host's. The session has option `parts`. */
+hone_status hn_race_burst(hone_session *session, int runs, double *out_ns);
 
 #endif

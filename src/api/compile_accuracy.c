@@ -43,7 +43,7 @@ static hone_status make_input(const hn_accuracy *a, int i, hn_arena *arena, hone
   return hn_check_stop(a->context);
 }
 
-static hone_status copy_inputs(const hn_accuracy *a, hone_session *session) {
+hone_status hn_accuracy_inputs(const hn_accuracy *a, hone_session *session) {
   const hn_block *main = a->graph->main;
   hn_arena arena;
   hn_arena_init(&arena, a->context->allocator);
@@ -96,7 +96,7 @@ static hone_status run_engine(hn_accuracy *a, hone_engine *engine, bool as_refer
       .struct_size = sizeof options, .trust_weights = true, .no_replay = true, .cancel = a->context->stop.cancel};
   hone_session *session;
   HN_TRY(hone_session_create(engine, &options, &session, diag));
-  hone_status status = copy_inputs(a, session);
+  hone_status status = hn_accuracy_inputs(a, session);
   if (status == HONE_OK) status = hone_session_run(session);
   if (status == HONE_OK) status = look(a, session, as_reference, out_errors);
   if (status != HONE_OK && hone_session_message_count(session) > 0)
@@ -105,21 +105,27 @@ static hone_status run_engine(hn_accuracy *a, hone_engine *engine, bool as_refer
   return status;
 }
 
+hone_status hn_accuracy_engine(const hn_accuracy *a, const hn_choices *choices, hone_engine **out) {
+  hone_context *context = a->context;
+  hn_schedules *schedules;
+  *out = NULL;
+  HN_TRY(hn_schedules_create(context->allocator, &schedules, &context->diag));
+  schedules->keep_subnormals = a->options->keep_subnormals;
+  const hone_status status = hn_lower(context, a->graph, choices, a->ranges, schedules);
+  if (status == HONE_OK)
+    return hn_engine_create(context->allocator, schedules, choices->devices, choices->device_count, out,
+                            &context->diag);
+  hn_schedules_destroy(schedules);
+  return status;
+}
+
 static hone_status run(void *user, const hn_choices *choices, bool as_reference, double *out_errors) {
   hn_accuracy *a = user;
   hone_context *context = a->context;
-  hn_schedules *schedules;
-  hone_engine *engine = NULL;
+  hone_engine *engine;
   if (!a->want) a->want = HN_NEW(&a->arena, hone_tensor, a->graph->main->result_count + 1);
   if (!a->want) return HN_FAIL_MEMORY(&context->diag);
-  HN_TRY(hn_schedules_create(context->allocator, &schedules, &context->diag));
-  schedules->keep_subnormals = a->options->keep_subnormals;
-  hone_status status = hn_lower(context, a->graph, choices, a->ranges, schedules);
-  if (status == HONE_OK)
-    status = hn_engine_create(context->allocator, schedules, choices->devices, choices->device_count, &engine,
-                              &context->diag);
-  else
-    hn_schedules_destroy(schedules);
+  hone_status status = hn_accuracy_engine(a, choices, &engine);
   if (status == HONE_OK) status = run_engine(a, engine, as_reference, out_errors);
   hone_engine_release(engine);
   return status == HONE_OK ? status : hone_note(&context->diag, status, "while measuring the error of the outputs");
@@ -127,7 +133,7 @@ static hone_status run(void *user, const hn_choices *choices, bool as_reference,
 
 hn_judge hn_accuracy_begin(hn_accuracy *a) {
   hn_arena_init(&a->arena, a->context->allocator);
-  return (hn_judge){.run = run, .user = a};
+  return (hn_judge){.run = run, .enter = hn_race_enter, .time = hn_race_time, .leave = hn_race_leave, .user = a};
 }
 
 void hn_accuracy_end(hn_accuracy *a) { hn_arena_deinit(&a->arena); }

@@ -10,19 +10,6 @@
 enum { DEFAULT_AUX = 3, ROUNDS = 15, BURST = 4 };
 static const double least_gain = 0.02; /* what two sessions of the same plan may differ by */
 
-/* A session's computing by the device's clock, in the last of some runs queued one behind another. */
-static hone_status time_burst(hone_session *session, double *out_ns) {
-  hone_run_part parts[HONE_MOST_PARTS];
-  int count;
-  *out_ns = 0;
-  for (int i = 0; i < BURST; ++i) HN_TRY(hone_session_enqueue(session));
-  HN_TRY(hone_session_wait(session));
-  HN_TRY(hone_session_parts(session, parts, &count));
-  for (int i = 0; i < count; ++i)
-    if (parts[i].kind == HONE_PART_COMPUTE) *out_ns += parts[i].end_ns - parts[i].begin_ns;
-  return HONE_OK;
-}
-
 static int by_size(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -32,7 +19,8 @@ static int by_size(const void *a, const void *b) {
 static hone_status compare(hone_session *const *sessions, double *out_one_ns, double *out_lanes_ns) {
   double times[2][ROUNDS];
   for (int round = -1; round < ROUNDS; ++round) /* the first one warms up */
-    for (int side = 0; side < 2; ++side) HN_TRY(time_burst(sessions[side], &times[side][round < 0 ? 0 : round]));
+    for (int side = 0; side < 2; ++side)
+      HN_TRY(hn_race_burst(sessions[side], BURST, &times[side][round < 0 ? 0 : round]));
   for (int side = 0; side < 2; ++side) qsort(times[side], ROUNDS, sizeof times[side][0], by_size);
   *out_one_ns = times[0][ROUNDS / 2];
   *out_lanes_ns = times[1][ROUNDS / 2];

@@ -30,7 +30,9 @@ static const hn_level levels[] = {
      .sample_ns = 30e3,
      .prune = 4,
      .drop = 1.25,
-     .parts = HN_PARTS_LIKE},
+     .parts = HN_PARTS_LIKE,
+     .rivals = 2,
+     .race_ns = 100e6},
     {.doc = "longer, and parts by all their candidates",
      .times = true,
      .variants = HN_MAX_VARIANTS,
@@ -38,7 +40,9 @@ static const hn_level levels[] = {
      .sample_ns = 50e3,
      .prune = 9,
      .drop = 1.5,
-     .parts = HN_PARTS_ALL},
+     .parts = HN_PARTS_ALL,
+     .rivals = 3,
+     .race_ns = 200e6},
     {.doc = "everything that is accepted, for as long as it takes",
      .times = true,
      .variants = HN_MAX_VARIANTS,
@@ -46,7 +50,10 @@ static const hn_level levels[] = {
      .sample_ns = 100e3,
      .prune = ALL,
      .drop = 2,
-     .parts = HN_PARTS_ALL},
+     .parts = HN_PARTS_ALL,
+     .rivals = 4,
+     .host_rivals = 4,
+     .race_ns = 500e6},
 };
 
 const hn_level *hn_level_of(const hone_build_options *options, hone_device *const *devices, int device_count) {

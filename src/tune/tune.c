@@ -175,6 +175,11 @@ static bool any_split(const hn_choices *choices) {
   return false;
 }
 
+hone_status hn_choice_prove(hn_choices *choices, hn_choice *choice) {
+  if (!is_unproved(choice) || proved_by_first(choices, choice)) return HONE_OK;
+  return hn_tune_measure(choices, choice, choice->chosen);
+}
+
 /* Chooses until everything chosen is within its bound. A time that finds an inexact candidate takes it away, so that
  * this ends. */
 hone_status hn_tune_prove(hn_choices *choices) {
@@ -187,7 +192,7 @@ hone_status hn_tune_prove(hn_choices *choices) {
       hn_choice *choice = &choices->items[i];
       if (!is_unproved(choice)) continue;
       HN_TRY(hn_check_stop(choices->context));
-      if (!proved_by_first(choices, choice)) HN_TRY(hn_tune_measure(choices, choice, choice->chosen));
+      HN_TRY(hn_choice_prove(choices, choice));
       lost |= !hn_candidate_usable(&choice->candidates[choice->chosen]);
     }
   } while (lost);
@@ -362,6 +367,9 @@ static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const
     if (again) HN_TRY(split_chosen(*out));
   }
   HN_TRY(hn_tune_accuracy(*out, judge));
+  const int64_t begin_ns = hn_span_begin(&tuning->spans);
+  HN_TRY(hn_tune_in_network(*out, judge));
+  hn_span_end(&tuning->spans, HONE_SPAN_PHASE, "in the network", begin_ns, 1);
   return keep(*out);
 }
 

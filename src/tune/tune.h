@@ -60,6 +60,11 @@ const char *hn_tuner_lock(const hn_tuner *tuner, size_t *out_length);
  * limit, has another shape, and -1 for those that are not compared. */
 typedef struct hn_judge {
   hone_status (*run)(void *user, const hn_choices *choices, bool as_reference, double *out_errors);
+  /* The same, ready to be timed; enter NULL: it cannot be. *out_plan: for leave(), NULL where drawn inputs are refused
+   * or memory does not do for it. time: one sample of a run's time. */
+  hone_status (*enter)(void *user, const hn_choices *choices, void **out_plan);
+  hone_status (*time)(void *user, void *plan, double *out_ns);
+  void (*leave)(void *user, void *plan);
   void *user;
 } hn_judge;
 /* INVALID names a layer in the options' layer_types that the graph, not optimised, does not have. */

@@ -28,6 +28,9 @@ typedef struct hn_level {
   double prune;     /* not timed: estimates so many times the best one */
   double drop;      /* dropped early: so many times slower than the best of its storages */
   hn_parts_effort parts;
+  int rivals;      /* of a layer, that are timed in its place in the whole network (tune/in_network.c), */
+  int host_rivals; /* and of one that works in the host's memory */
+  double race_ns;  /* of one such contest */
 } hn_level;
 /* Of the options; without timing where a device is described only. */
 const hn_level *hn_level_of(const hone_build_options *options, hone_device *const *devices, int device_count);
@@ -200,9 +203,14 @@ hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary);
 
 /* The cheapest assignment whose every choice is within its tactic's bound (tune/tune.c). */
 hone_status hn_tune_prove(hn_choices *choices);
+/* Measures the error of what is chosen, where it is not known yet. */
+hone_status hn_choice_prove(hn_choices *choices, hn_choice *choice);
 /* The outputs' error, and layers that give narrow types back for it; judge NULL: nothing is measured
  * (tune/accuracy.c). UNSUPPORTED: the error stays over the options' max_error. */
 hone_status hn_tune_accuracy(hn_choices *choices, const hn_judge *judge);
+/* Runners-up in the winners' places, while the whole network is timed in turns; judge NULL: nothing is
+ * (tune/in_network.c). */
+hone_status hn_tune_in_network(hn_choices *choices, const hn_judge *judge);
 
 /* Asked for by --tactic or in the lock's words (tune/tactic_overrides.c). */
 typedef struct hn_tactic_override {
