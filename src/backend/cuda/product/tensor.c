@@ -373,7 +373,7 @@ static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const til
   const double works = (blocks > UNITS ? blocks / UNITS : 1) * (turns * busy + area / 1.75);
   if (way->lasts)
     return (t->buffers > 1 ? works : works * 1.1) *
-           (t->pair ? 0.95 : 1); /* one buffer: nothing is loaded while it is stored */
+           (t->pair ? 1.05 : 1); /* one buffer: nothing is loaded while it is stored; no pair was ever the faster */
   return (waits > works ? waits : works) + (split == 1 ? 0 : way->bulk ? 330 + 515 * split : 1424 + 568 * split);
 }
 
