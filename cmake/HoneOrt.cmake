@@ -3,7 +3,7 @@
 # functions. It needs nothing of ONNX Runtime to be built.
 file(GLOB hone_ort_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ort/*.c)
 add_library(hone_ort MODULE ${hone_ort_sources})
-target_link_libraries(hone_ort PRIVATE hone_static hone_flags)
+target_link_libraries(hone_ort PRIVATE hone_static hone_flags hone_quick_flags)
 target_include_directories(hone_ort PRIVATE ${PROJECT_SOURCE_DIR}/ort)
 set_target_properties(hone_ort PROPERTIES OUTPUT_NAME hone_ort LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_link_options(hone_ort PRIVATE -Wl,--exclude-libs,ALL)
