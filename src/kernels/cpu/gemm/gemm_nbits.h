@@ -55,7 +55,7 @@ typedef struct hn_gemm_nbits_dots {
   const float *bias;   /* NULL: none */
   int8_t *digits;      /* [row][block][digit][depth], filled by hn_gemm_nbits_digits; zeros behind the last depth */
   float *units;        /* [row][block]; NaN where x is not finite */
-  int32_t *digit_sums; /* [row][block][digit] */
+  int32_t *digit_sums; /* [row][block][digit], times -zero where none are packed */
   int64_t m, n, k, block, blocks; /* block: a multiple of 8 */
   int32_t bits;                   /* 4 or 8 */
   int32_t zero;                   /* of all weights, where none are packed */

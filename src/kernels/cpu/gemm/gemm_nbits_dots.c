@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gemm_nbits_dots.c - f32 as three digits of a byte, so that weights of few bits are multiplied as they lie: of 64
- * bytes that arrive from memory, a load, two masks, a shift and six products are all that is done. */
+ * bytes that arrive from memory, a load, two masks, a shift and six products are all that is done. Panels go side by
+ * side: four digits that are spread over a vector serve all of them, where a load for each product would be what the
+ * products wait for. */
 /* isa: avx512_vnni */
 #include "kernels/cpu/gemm/gemm_nbits.h"
 #include "kernels/cpu/simd.inc.h"
 
 enum { PANEL = HN_NBITS_PANEL, DIGITS = HN_NBITS_DIGITS, WORD = PANEL * 4 /* bytes of a vector */ };
+enum { WIDE = 4, WIDE_OF_ROWS = 2 }; /* panels side by side, of one row and of several */
 
 /* The factor that makes |x| <= most less than 2^22 (a power of two), and 2^22 / that. */
 HN_INLINE float scale_of(float most, float *unit) {
@@ -55,7 +58,8 @@ static void digits_of(const hn_gemm_nbits_dots *g, int64_t row, int64_t b) {
       _mm512_mask_cvtepi32_storeu_epi8(to + d * g->block + i, kept, digit);
     }
   }
-  for (int d = 0; d < DIGITS; ++d) g->digit_sums[at * DIGITS + d] = _mm512_reduce_add_epi32(sums[d]);
+  const int32_t times = g->packs_zeros ? 1 : -g->zero;
+  for (int d = 0; d < DIGITS; ++d) g->digit_sums[at * DIGITS + d] = times * _mm512_reduce_add_epi32(sums[d]);
 }
 
 void HN_SIMD_NAME(hn_gemm_nbits_digits)(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
@@ -63,87 +67,142 @@ void HN_SIMD_NAME(hn_gemm_nbits_digits)(const hn_gemm_nbits_dots *g, int64_t beg
     for (int64_t b = 0; b < g->blocks; ++b) digits_of(g, row, b);
 }
 
-/* sum + w . the four digits at x, in each lane. As text: compilers keep copies of sums beside them. */
-HN_INLINE vi dot(vi sum, vi w, const int8_t *x) {
-  __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(w), "m"(*(const int32_t *)(const void *)x));
+/* sum + w . the four digits in each lane of x. As text: compilers keep copies of sums beside them. */
+HN_INLINE vi dot(vi sum, vi w, vi x) {
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(x));
   return sum;
 }
 
-HN_INLINE void dots(vi w, const int8_t *x, int64_t row_step, int64_t block, const int rows, vi (*sums)[DIGITS]) {
+HN_INLINE vi spread(const int8_t *x) {
+  int32_t four;
+  memcpy(&four, x, sizeof four);
+  return vi_set(four);
+}
+
+HN_INLINE void dots(const vi *w, const int8_t *x, int64_t row_step, int64_t block, const int wide, const int rows,
+                    vi (*sums)[HN_NBITS_DOT_ROWS][DIGITS]) {
   HN_UNROLL
   for (int r = 0; r < rows; ++r) {
     HN_UNROLL
-    for (int d = 0; d < DIGITS; ++d) sums[r][d] = dot(sums[r][d], w, x + r * row_step + d * block);
+    for (int d = 0; d < DIGITS; ++d) {
+      const vi four = spread(x + r * row_step + d * block);
+      HN_UNROLL
+      for (int p = 0; p < wide; ++p) sums[p][r][d] = dot(sums[p][r][d], w[p], four);
+    }
   }
 }
 
-/* One block of a panel's 16 channels, for some rows. */
-HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_t row, int64_t b, const int rows,
-                         const int bits, vf *total) {
+/* What the sums of a block begin with: less the zeros. */
+HN_INLINE void start(const hn_gemm_nbits_dots *g, const char *packed, int64_t panel_bytes, int64_t at, const int wide,
+                     const int rows, vi (*sums)[HN_NBITS_DOT_ROWS][DIGITS]) {
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    HN_UNROLL
+    for (int d = 0; d < DIGITS; ++d) {
+      const vi sum = vi_set(g->digit_sums[(at + r * g->blocks) * DIGITS + d]);
+      HN_UNROLL
+      for (int p = 0; p < wide; ++p) {
+        sums[p][r][d] = sum;
+        if (g->packs_zeros)
+          sums[p][r][d] = _mm512_mullo_epi32(
+              vi_sub(vi_set(0), vi_load((const int32_t *)(const void *)(packed + p * panel_bytes + WORD))), sum);
+      }
+    }
+  }
+}
+
+/* The sums of digits together. fits: in 32 bits, so that no multiplier is needed, which the products keep busy. */
+HN_INLINE vf whole(const vi *digits, const int fits) {
+  if (fits) return vf_from(vi_add(vi_left(vi_add(vi_left(digits[2], 8), digits[1]), 8), digits[0]));
+  const vf lower = v_fma(vf_from(digits[1]), v_set(256.0F), vf_from(digits[0]));
+  return v_fma(vf_from(digits[2]), v_set(65536.0F), lower);
+}
+
+/* One block of some panels' channels, 16 each, for some rows. */
+HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_t panel_bytes, int64_t row, int64_t b,
+                         const int wide, const int rows, const int bits, const int fits,
+                         vf (*total)[HN_NBITS_DOT_ROWS]) {
   const int64_t at = row * g->blocks + b, row_step = g->blocks * DIGITS * g->block;
   const int8_t *x = g->digits + at * DIGITS * g->block;
+  const char *words = packed + (g->packs_zeros ? 2 * WORD : WORD);
   const vi nibbles = vi_set(0x0f0f0f0f);
-  const vf scale = v_load((const float *)(const void *)packed);
-  vi zero = vi_set(-g->zero), sums[HN_NBITS_DOT_ROWS][DIGITS];
-  packed += WORD;
-  if (g->packs_zeros) {
-    zero = vi_sub(vi_set(0), vi_load((const int32_t *)(const void *)packed));
-    packed += WORD;
-  }
-  HN_UNROLL
-  for (int r = 0; r < rows; ++r) {
+  vi sums[WIDE][HN_NBITS_DOT_ROWS][DIGITS], word[WIDE], half[WIDE];
+  start(g, packed, panel_bytes, at, wide, rows, sums);
+  for (int64_t i = 0; i < g->block; i += 32 / bits, words += WORD) {
     HN_UNROLL
-    for (int d = 0; d < DIGITS; ++d)
-      sums[r][d] = _mm512_mullo_epi32(zero, vi_set(g->digit_sums[(at + r * g->blocks) * DIGITS + d]));
-  }
-  if (bits == 4) {
-    for (int64_t i = 0; i < g->block; i += 8, packed += WORD) {
-      const vi word = vi_load((const int32_t *)(const void *)packed);
-      dots(vi_and(word, nibbles), x + i, row_step, g->block, rows, sums);
-      dots(vi_and(vi_right(word, 4), nibbles), x + i + 4, row_step, g->block, rows, sums);
+    for (int p = 0; p < wide; ++p) word[p] = vi_load((const int32_t *)(const void *)(words + p * panel_bytes));
+    if (bits != 4) {
+      dots(word, x + i, row_step, g->block, wide, rows, sums);
+      continue;
     }
-  } else {
-    for (int64_t i = 0; i < g->block; i += 4, packed += WORD)
-      dots(vi_load((const int32_t *)(const void *)packed), x + i, row_step, g->block, rows, sums);
+    HN_UNROLL
+    for (int p = 0; p < wide; ++p) half[p] = vi_and(word[p], nibbles);
+    dots(half, x + i, row_step, g->block, wide, rows, sums);
+    HN_UNROLL
+    for (int p = 0; p < wide; ++p) half[p] = vi_and(vi_right(word[p], 4), nibbles);
+    dots(half, x + i + 4, row_step, g->block, wide, rows, sums);
   }
   HN_UNROLL
-  for (int r = 0; r < rows; ++r) {
-    const vf lower = v_fma(vf_from(sums[r][1]), v_set(256.0F), vf_from(sums[r][0]));
-    const vf whole = v_fma(vf_from(sums[r][2]), v_set(65536.0F), lower);
-    total[r] = v_fma(whole, scale * v_set(g->units[at + r * g->blocks]), total[r]);
-  }
-}
-
-HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t row, const int rows, const int bits) {
-  const int64_t bytes = hn_gemm_nbits_block_bytes(g), channel = panel * PANEL, left = g->n - channel;
-  const char *packed = g->packed + panel * g->blocks * bytes;
-  vf total[HN_NBITS_DOT_ROWS];
-  HN_UNROLL
-  for (int r = 0; r < rows; ++r) total[r] = g->bias ? v_load(g->bias + channel) : v_set(0.0F);
-  for (int64_t b = 0; b < g->blocks; ++b, packed += bytes) add_block(g, packed, row, b, rows, bits, total);
-  HN_UNROLL
-  for (int r = 0; r < rows; ++r) {
-    float *y = g->y + (row + r) * g->n + channel;
-    if (left >= PANEL)
-      v_store(y, total[r]);
-    else
-      v_store_part(y, left, total[r]);
+  for (int p = 0; p < wide; ++p) {
+    const vf scale = v_load((const float *)(const void *)(packed + p * panel_bytes));
+    HN_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      total[p][r] = v_fma(whole(sums[p][r], fits), scale * v_set(g->units[at + r * g->blocks]), total[p][r]);
+    }
   }
 }
 
-/* A panel's weights stay in the caches for all rows. */
-HN_INLINE void panels(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, const int bits) {
-  for (int64_t panel = begin; panel < end; ++panel) {
+HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t row, const int wide, const int rows,
+                          const int bits, const int fits) {
+  const int64_t bytes = hn_gemm_nbits_block_bytes(g), panel_bytes = g->blocks * bytes;
+  const char *packed = g->packed + panel * panel_bytes;
+  vf total[WIDE][HN_NBITS_DOT_ROWS];
+  HN_UNROLL
+  for (int p = 0; p < wide; ++p) {
+    HN_UNROLL
+    for (int r = 0; r < rows; ++r) total[p][r] = g->bias ? v_load(g->bias + (panel + p) * PANEL) : v_set(0.0F);
+  }
+  for (int64_t b = 0; b < g->blocks; ++b, packed += bytes)
+    add_block(g, packed, panel_bytes, row, b, wide, rows, bits, fits, total);
+  HN_UNROLL
+  for (int p = 0; p < wide; ++p) {
+    const int64_t channel = (panel + p) * PANEL, left = g->n - channel;
+    HN_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      float *y = g->y + (row + r) * g->n + channel;
+      if (left >= PANEL)
+        v_store(y, total[p][r]);
+      else
+        v_store_part(y, left, total[p][r]);
+    }
+  }
+}
+
+/* Weights stay in the caches for all rows. */
+HN_INLINE void panels(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, const int bits, const int fits) {
+  int64_t panel = begin;
+  for (; g->m < HN_NBITS_DOT_ROWS && end - panel >= WIDE; panel += WIDE)
+    for (int64_t row = 0; row < g->m; ++row) panel_rows(g, panel, row, WIDE, 1, bits, fits);
+  for (; end - panel >= WIDE_OF_ROWS; panel += WIDE_OF_ROWS) {
     int64_t row = 0;
     for (; g->m - row >= HN_NBITS_DOT_ROWS; row += HN_NBITS_DOT_ROWS)
-      panel_rows(g, panel, row, HN_NBITS_DOT_ROWS, bits);
-    for (; row < g->m; ++row) panel_rows(g, panel, row, 1, bits);
+      panel_rows(g, panel, row, WIDE_OF_ROWS, HN_NBITS_DOT_ROWS, bits, fits);
+    for (; row < g->m; ++row) panel_rows(g, panel, row, WIDE_OF_ROWS, 1, bits, fits);
+  }
+  for (; panel < end; ++panel) {
+    int64_t row = 0;
+    for (; g->m - row >= HN_NBITS_DOT_ROWS; row += HN_NBITS_DOT_ROWS)
+      panel_rows(g, panel, row, 1, HN_NBITS_DOT_ROWS, bits, fits);
+    for (; row < g->m; ++row) panel_rows(g, panel, row, 1, 1, bits, fits);
   }
 }
 
 void HN_SIMD_NAME(hn_gemm_nbits_dots)(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
-  if (g->bits == 4)
-    panels(g, begin, end, 4);
+  const int64_t most = 32 * ((1 << 4) - 1); /* times 2^22: of weights and of zeros, below 2^31 */
+  if (g->bits == 4 && g->block * ((1 << 4) - 1) <= most)
+    panels(g, begin, end, 4, 1);
+  else if (g->bits == 4)
+    panels(g, begin, end, 4, 0);
   else
-    panels(g, begin, end, 8);
+    panels(g, begin, end, 8, 0);
 }
