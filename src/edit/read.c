@@ -63,8 +63,6 @@ typedef struct raw_named {
 } raw_named;
 
 #define FIELD(of, at, how, text, member) .number = (at), .kind = (how), .name = (text), .offset = offsetof(of, member)
-#define MESSAGE(message_name, type, of_fields)                                                                         \
-  { .name = (message_name), .bytes = sizeof(type), .field_count = HN_COUNT(of_fields), .fields = (of_fields) }
 static const hn_proto_field model_fields[] = {{FIELD(raw_model, HN_MODEL_GRAPH, HN_PROTO_BYTES, "graph", graph)}};
 static const hn_proto_field graph_fields[] = {
     {FIELD(raw_graph, HN_GRAPH_NODE, HN_PROTO_BYTES_LIST, "node", nodes)},
@@ -90,12 +88,30 @@ static const hn_proto_field value_fields[] = {
     {FIELD(raw_named, HN_VALUE_TYPE, HN_PROTO_BYTES, "type", type)},
 };
 static const hn_proto_field tensor_fields[] = {{FIELD(raw_named, HN_TENSOR_NAME, HN_PROTO_TEXT, "name", name)}};
-static const hn_proto_message model_message = MESSAGE("model", raw_model, model_fields),
-                              graph_message = MESSAGE("graph", raw_graph, graph_fields),
-                              node_message = MESSAGE("node", raw_node, node_fields),
-                              attr_message = MESSAGE("attribute", raw_attr, attr_fields),
-                              value_message = MESSAGE("value_info", raw_named, value_fields),
-                              tensor_message = MESSAGE("initializer", raw_named, tensor_fields);
+static const hn_proto_message model_message = {.name = ("model"),
+                                               .bytes = sizeof(raw_model),
+                                               .field_count = HN_COUNT(model_fields),
+                                               .fields = (model_fields)},
+                              graph_message = {.name = ("graph"),
+                                               .bytes = sizeof(raw_graph),
+                                               .field_count = HN_COUNT(graph_fields),
+                                               .fields = (graph_fields)},
+                              node_message = {.name = ("node"),
+                                              .bytes = sizeof(raw_node),
+                                              .field_count = HN_COUNT(node_fields),
+                                              .fields = (node_fields)},
+                              attr_message = {.name = ("attribute"),
+                                              .bytes = sizeof(raw_attr),
+                                              .field_count = HN_COUNT(attr_fields),
+                                              .fields = (attr_fields)},
+                              value_message = {.name = ("value_info"),
+                                               .bytes = sizeof(raw_named),
+                                               .field_count = HN_COUNT(value_fields),
+                                               .fields = (value_fields)},
+                              tensor_message = {.name = ("initializer"),
+                                                .bytes = sizeof(raw_named),
+                                                .field_count = HN_COUNT(tensor_fields),
+                                                .fields = (tensor_fields)};
 
 static hone_status decode(hone_model *model, const hn_proto_message *message, hn_proto_bytes bytes, void *out) {
   const hn_proto_limits limits = {.text_bytes = model->context->limits.max_string_bytes};

@@ -8,11 +8,6 @@ static const hn_proto_message graph_message, type_message;
 
 #define NAMED(of, at, how, text, member) .number = (at), .kind = (how), .name = (text), .offset = offsetof(of, member)
 #define FIELD(of, at, how, member) NAMED(of, at, how, #member, member)
-#define MESSAGE(message_name, type, message_limit)                                                                     \
-  {                                                                                                                    \
-    .name = #message_name, .bytes = sizeof(type), .limit = (message_limit),                                            \
-    .field_count = HN_COUNT(message_name##_fields), .fields = message_name##_fields                                    \
-  }
 enum { LIMIT_NODES = 1, LIMIT_TENSORS = 2, LIMIT_PARTS = 3 }; /* 1 + index into the limits of hn_onnx_decode */
 
 #define SPARSE(at, how, member) FIELD(hn_onnx_sparse, at, how, member)
@@ -21,7 +16,11 @@ static const hn_proto_field sparse_fields[] = {
     {SPARSE(2, HN_PROTO_MESSAGE, indices), .message = &hn_onnx_tensor_message},
     {SPARSE(3, HN_PROTO_INTS, dims)},
 };
-static const hn_proto_message sparse_message = MESSAGE(sparse, hn_onnx_sparse, LIMIT_TENSORS);
+static const hn_proto_message sparse_message = {.name = "sparse",
+                                                .bytes = sizeof(hn_onnx_sparse),
+                                                .limit = (LIMIT_TENSORS),
+                                                .field_count = HN_COUNT(sparse_fields),
+                                                .fields = sparse_fields};
 
 #define ATTR(at, how, member) FIELD(hn_onnx_attribute, at, how, member)
 static const hn_proto_field attribute_fields[] = {
@@ -39,7 +38,11 @@ static const hn_proto_field attribute_fields[] = {
     {ATTR(21, HN_PROTO_TEXT, ref_name)},
     {ATTR(22, HN_PROTO_MESSAGE, sparse), .message = &sparse_message},
 };
-static const hn_proto_message attribute_message = MESSAGE(attribute, hn_onnx_attribute, LIMIT_PARTS);
+static const hn_proto_message attribute_message = {.name = "attribute",
+                                                   .bytes = sizeof(hn_onnx_attribute),
+                                                   .limit = (LIMIT_PARTS),
+                                                   .field_count = HN_COUNT(attribute_fields),
+                                                   .fields = attribute_fields};
 
 #define NODE(at, how, text, member) NAMED(hn_onnx_node, at, how, text, member)
 static const hn_proto_field node_fields[] = {
@@ -51,31 +54,51 @@ static const hn_proto_field node_fields[] = {
     {NODE(7, HN_PROTO_TEXT, "domain", domain)},
     {NODE(8, HN_PROTO_TEXT, "overload", overload)},
 };
-static const hn_proto_message node_message = MESSAGE(node, hn_onnx_node, LIMIT_NODES);
+static const hn_proto_message node_message = {.name = "node",
+                                              .bytes = sizeof(hn_onnx_node),
+                                              .limit = (LIMIT_NODES),
+                                              .field_count = HN_COUNT(node_fields),
+                                              .fields = node_fields};
 
 #define DIM(at, how, member) FIELD(hn_onnx_dim, at, how, member)
 static const hn_proto_field dim_fields[] = {
     {DIM(1, HN_PROTO_INT, value), .given_offset = offsetof(hn_onnx_dim, has_value)},
     {DIM(2, HN_PROTO_TEXT, param)},
 };
-static const hn_proto_message dim_message = MESSAGE(dim, hn_onnx_dim, LIMIT_PARTS);
+static const hn_proto_message dim_message = {.name = "dim",
+                                             .bytes = sizeof(hn_onnx_dim),
+                                             .limit = (LIMIT_PARTS),
+                                             .field_count = HN_COUNT(dim_fields),
+                                             .fields = dim_fields};
 
 static const hn_proto_field shape_fields[] = {
     {NAMED(hn_onnx_shape, 1, HN_PROTO_MESSAGES, "dim", dims), .message = &dim_message},
 };
-static const hn_proto_message shape_message = MESSAGE(shape, hn_onnx_shape, LIMIT_PARTS);
+static const hn_proto_message shape_message = {.name = "shape",
+                                               .bytes = sizeof(hn_onnx_shape),
+                                               .limit = (LIMIT_PARTS),
+                                               .field_count = HN_COUNT(shape_fields),
+                                               .fields = shape_fields};
 
 #define TENSOR_TYPE(at, how, member) FIELD(hn_onnx_tensor_type_of, at, how, member)
 static const hn_proto_field tensor_type_fields[] = {
     {TENSOR_TYPE(1, HN_PROTO_INT, elem_type)},
     {TENSOR_TYPE(2, HN_PROTO_MESSAGE, shape), .message = &shape_message},
 };
-static const hn_proto_message tensor_type_message = MESSAGE(tensor_type, hn_onnx_tensor_type_of, LIMIT_PARTS);
+static const hn_proto_message tensor_type_message = {.name = "tensor_type",
+                                                     .bytes = sizeof(hn_onnx_tensor_type_of),
+                                                     .limit = (LIMIT_PARTS),
+                                                     .field_count = HN_COUNT(tensor_type_fields),
+                                                     .fields = tensor_type_fields};
 
 static const hn_proto_field element_of_fields[] = {
     {NAMED(hn_onnx_element_of, 1, HN_PROTO_MESSAGE, "elem_type", element), .message = &type_message},
 };
-static const hn_proto_message element_of_message = MESSAGE(element_of, hn_onnx_element_of, LIMIT_PARTS);
+static const hn_proto_message element_of_message = {.name = "element_of",
+                                                    .bytes = sizeof(hn_onnx_element_of),
+                                                    .limit = (LIMIT_PARTS),
+                                                    .field_count = HN_COUNT(element_of_fields),
+                                                    .fields = element_of_fields};
 
 #define TYPE(at, how, text, member) NAMED(hn_onnx_type, at, how, text, member)
 static const hn_proto_field type_fields[] = {
@@ -85,14 +108,22 @@ static const hn_proto_field type_fields[] = {
     {TYPE(8, HN_PROTO_MESSAGE, "sparse_tensor_type", sparse), .message = &tensor_type_message},
     {TYPE(9, HN_PROTO_MESSAGE, "optional_type", optional), .message = &element_of_message},
 };
-static const hn_proto_message type_message = MESSAGE(type, hn_onnx_type, LIMIT_PARTS);
+static const hn_proto_message type_message = {.name = "type",
+                                              .bytes = sizeof(hn_onnx_type),
+                                              .limit = (LIMIT_PARTS),
+                                              .field_count = HN_COUNT(type_fields),
+                                              .fields = type_fields};
 
 #define VALUE(at, how, member) FIELD(hn_onnx_value_info, at, how, member)
 static const hn_proto_field value_info_fields[] = {
     {VALUE(1, HN_PROTO_TEXT, name)},
     {VALUE(2, HN_PROTO_MESSAGE, type), .message = &type_message},
 };
-static const hn_proto_message value_info_message = MESSAGE(value_info, hn_onnx_value_info, LIMIT_PARTS);
+static const hn_proto_message value_info_message = {.name = "value_info",
+                                                    .bytes = sizeof(hn_onnx_value_info),
+                                                    .limit = (LIMIT_PARTS),
+                                                    .field_count = HN_COUNT(value_info_fields),
+                                                    .fields = value_info_fields};
 
 #define GRAPH(at, how, text, member) NAMED(hn_onnx_graph, at, how, text, member)
 static const hn_proto_field graph_fields[] = {
@@ -103,14 +134,22 @@ static const hn_proto_field graph_fields[] = {
     {GRAPH(12, HN_PROTO_MESSAGES, "output", outputs), .message = &value_info_message},
     {GRAPH(15, HN_PROTO_MESSAGES, "sparse_initializer", sparse_initializers), .message = &sparse_message},
 };
-static const hn_proto_message graph_message = MESSAGE(graph, hn_onnx_graph, LIMIT_PARTS);
+static const hn_proto_message graph_message = {.name = "graph",
+                                               .bytes = sizeof(hn_onnx_graph),
+                                               .limit = (LIMIT_PARTS),
+                                               .field_count = HN_COUNT(graph_fields),
+                                               .fields = graph_fields};
 
 #define OPSET(at, how, member) FIELD(hn_onnx_opset, at, how, member)
 static const hn_proto_field opset_fields[] = {
     {OPSET(1, HN_PROTO_TEXT, domain)},
     {OPSET(2, HN_PROTO_INT, version)},
 };
-static const hn_proto_message opset_message = MESSAGE(opset, hn_onnx_opset, LIMIT_PARTS);
+static const hn_proto_message opset_message = {.name = "opset",
+                                               .bytes = sizeof(hn_onnx_opset),
+                                               .limit = (LIMIT_PARTS),
+                                               .field_count = HN_COUNT(opset_fields),
+                                               .fields = opset_fields};
 
 #define FUNCTION(at, how, text, member) NAMED(hn_onnx_function, at, how, text, member)
 static const hn_proto_field function_fields[] = {
@@ -124,7 +163,11 @@ static const hn_proto_field function_fields[] = {
     {FUNCTION(11, HN_PROTO_MESSAGES, "attribute_proto", defaults), .message = &attribute_message},
     {FUNCTION(13, HN_PROTO_TEXT, "overload", overload)},
 };
-static const hn_proto_message function_message = MESSAGE(function, hn_onnx_function, LIMIT_PARTS);
+static const hn_proto_message function_message = {.name = "function",
+                                                  .bytes = sizeof(hn_onnx_function),
+                                                  .limit = (LIMIT_PARTS),
+                                                  .field_count = HN_COUNT(function_fields),
+                                                  .fields = function_fields};
 
 #define MODEL(at, how, text, member) NAMED(hn_onnx_model, at, how, text, member)
 static const hn_proto_field model_fields[] = {
@@ -135,7 +178,11 @@ static const hn_proto_field model_fields[] = {
     {MODEL(8, HN_PROTO_MESSAGES, "opset_import", opsets), .message = &opset_message},
     {MODEL(25, HN_PROTO_MESSAGES, "functions", functions), .message = &function_message},
 };
-static const hn_proto_message model_message = MESSAGE(model, hn_onnx_model, 0);
+static const hn_proto_message model_message = {.name = "model",
+                                               .bytes = sizeof(hn_onnx_model),
+                                               .limit = (0),
+                                               .field_count = HN_COUNT(model_fields),
+                                               .fields = model_fields};
 
 const char *hn_onnx_domain(const char *domain) { return hn_name_equal(domain, "ai.onnx") ? "" : domain; }
 

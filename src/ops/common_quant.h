@@ -43,12 +43,6 @@ double hn_bounded(const hone_eval *eval, double value);
 void hn_store_bounded(const hone_eval *eval, int64_t at, double value);
 
 /* Two byte tensors that are broadcast to output 0 and requantised: ports, infer, and what eval reads. */
-#define HN_BYTE_PAIR_PORTS                                                                                             \
-  {"a", 'a', HN_TYPES_BYTE, 0}, {"a_scale", 0, HONE_BIT(HONE_F32), 0}, {"a_zero_point", 'a', HN_TYPES_BYTE, 0},        \
-      {"b", 'b', HN_TYPES_BYTE, 0}, {"b_scale", 0, HONE_BIT(HONE_F32), 0}, {"b_zero_point", 'b', HN_TYPES_BYTE, 0},    \
-      {"y_scale", 0, HONE_BIT(HONE_F32), 0}, {                                                                         \
-    "y_zero_point", 'y', HN_TYPES_BYTE, 0                                                                              \
-  }
 hone_status hn_infer_byte_pairs(hone_infer *infer);
 typedef struct hn_byte_pairs {
   const hone_tensor *a, *b;

@@ -26,8 +26,6 @@ double hn_reduce_add_square(double total, double x);
 double hn_reduce_log(double total, int64_t count);
 
 /* What the rows of reductions have alike. */
-#define HN_REDUCE_AXES                                                                                                 \
-  { "axes", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL }
 #define HN_REDUCE_FIELDS                                                                                               \
   .struct_size = sizeof(hone_op), .out = {{"reduced", 'T'}},                                                           \
   .attr = {HONE_INT_ATTR("keepdims", 1), HONE_INT_ATTR("noop_with_empty_axes", 0)}, .traits = HONE_WINDOWED,           \

@@ -10,13 +10,6 @@
       HONE_OPTIONAL_ATTR("activations", HONE_ATTR_STRINGS), HONE_OPTIONAL_ATTR("clip", HONE_ATTR_FLOAT),               \
       HONE_STRING_ATTR("direction", "forward"), HONE_OPTIONAL_ATTR("hidden_size", HONE_ATTR_INT),                      \
       HONE_INT_ATTR("layout", 0)
-#define HN_RNN_INPUTS                                                                                                  \
-  {"x", 't', HONE_TYPES_FLOAT, 0}, {"w", 't', HONE_TYPES_FLOAT, HONE_PORT_PARAM},                                      \
-      {"r", 't', HONE_TYPES_FLOAT, HONE_PORT_PARAM},                                                                   \
-      {"b", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM},                                              \
-      {"sequence_lens", 0, HONE_BIT(HONE_I32), HONE_PORT_OPTIONAL | HONE_PORT_LENGTHS}, {                              \
-    "initial_h", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL                                                             \
-  }
 
 enum { HN_RNN_MAX_ACTS = 6 };
 typedef struct hn_rnn_act {

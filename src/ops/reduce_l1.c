@@ -13,7 +13,7 @@ const hone_op hn_op_reduce_l1 = {
     HN_REDUCE_FIELDS,
     .name = "reduce_l1",
     .doc = "the sum of |x| along some axes",
-    .in = {{"data", 'T', HONE_TYPES_NUMBER}, HN_REDUCE_AXES},
+    .in = {{"data", 'T', HONE_TYPES_NUMBER}, {"axes", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL}},
     .details = &(const hn_reduction){.real = reduce_real, .integer = reduce_int},
     .onnx = {{"ReduceL1", 1, 17, .to_input = "axes=1"}, {"ReduceL1", 18, HONE_LATEST}},
 };

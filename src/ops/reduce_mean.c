@@ -8,7 +8,7 @@ const hone_op hn_op_reduce_mean = {
     HN_REDUCE_FIELDS,
     .name = "reduce_mean",
     .doc = "the mean of the elements along some axes",
-    .in = {{"data", 'T', HONE_TYPES_NUMBER}, HN_REDUCE_AXES},
+    .in = {{"data", 'T', HONE_TYPES_NUMBER}, {"axes", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL}},
     .details = &(const hn_reduction){.real = hn_reduce_add, .finish = finish},
     .onnx = {{"ReduceMean", 1, 17, .to_input = "axes=1"},
              {"ReduceMean", 18, HONE_LATEST},

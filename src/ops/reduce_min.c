@@ -13,7 +13,7 @@ const hone_op hn_op_reduce_min = {
     HN_REDUCE_FIELDS,
     .name = "reduce_min",
     .doc = "the smallest element along some axes",
-    .in = {{"data", 'T', HONE_TYPES_NUMBER | HONE_TYPES_BOOL}, HN_REDUCE_AXES},
+    .in = {{"data", 'T', HONE_TYPES_NUMBER | HONE_TYPES_BOOL}, {"axes", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL}},
     .details = &(
         const hn_reduction){.start = HN_START_HIGHEST, .real = reduce_real, .integer = reduce_int, .fold = hn_dim_min},
     .onnx = {{"ReduceMin", 1, 17, .to_input = "axes=1"}, {"ReduceMin", 18, HONE_LATEST}},

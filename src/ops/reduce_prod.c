@@ -13,7 +13,7 @@ const hone_op hn_op_reduce_prod = {
     HN_REDUCE_FIELDS,
     .name = "reduce_prod",
     .doc = "the product of the elements along some axes",
-    .in = {{"data", 'T', HONE_TYPES_NUMBER}, HN_REDUCE_AXES},
+    .in = {{"data", 'T', HONE_TYPES_NUMBER}, {"axes", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL}},
     .details =
         &(const hn_reduction){.start = HN_START_ONE, .real = reduce_real, .integer = reduce_int, .fold = hn_dim_mul},
     .onnx = {{"ReduceProd", 1, 17, .to_input = "axes=1"}, {"ReduceProd", 18, HONE_LATEST}},

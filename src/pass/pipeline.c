@@ -13,42 +13,11 @@ enum { VERIFIES = 1 };
 enum { VERIFIES = 0 };
 #endif
 
-#define FOLD                                                                                                           \
-  { .name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants }
-#define SHAPES                                                                                                         \
-  { .name = "fold_shapes", .doc = "turns reshape and its kin into views", .run = hn_pass_fold_shapes }
-#define DEAD                                                                                                           \
-  { .name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead }
-#define COMMON                                                                                                         \
-  { .name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common }
-
-#define QUANTISED_ENDS                                                                                                 \
-  { .name = "quantised_ends", .doc = "gives every reader of bytes its own scale", .run = hn_pass_quantised_ends }
-
-#define TRANSPOSES                                                                                                     \
-  {                                                                                                                    \
-    .name = "transposes", .doc = "merges, moves and cancels transposes", .rewrites = hn_rules_transposes,              \
-    .repeat = true                                                                                                     \
-  }
-#define VIEWS                                                                                                          \
-  {                                                                                                                    \
-    .name = "views", .doc = "moves views behind what the layer before them may absorb", .rewrites = hn_rules_views,    \
-    .repeat = true                                                                                                     \
-  }
-#define FUSE_LINEAR                                                                                                    \
-  {                                                                                                                    \
-    .name = "fuse_linear", .doc = "makes layers of matrix products with weights, and what those may absorb",           \
-    .rewrites = hn_rules_linear, .repeat = true                                                                        \
-  }
-#define FUSE_CONV                                                                                                      \
-  { .name = "fuse_conv", .doc = "what a convolution may absorb", .rewrites = hn_rules_conv, .repeat = true }
-
-#define PLUGINS                                                                                                        \
-  { .name = "plugins", .doc = "plug-ins' rewrites", .run = hn_pass_plugins }
-
 static const hn_pass passes[] = {
     {.name = "import_cleanup", .doc = "drops nodes that do nothing", .rewrites = hn_rules_cleanup, .repeat = true},
-    QUANTISED_ENDS, /* before constants are folded, which would make f32 of quantised weights */
+    {.name = "quantised_ends",
+     .doc = "gives every reader of bytes its own scale",
+     .run = hn_pass_quantised_ends}, /* before constants are folded, which would make f32 of quantised weights */
     {.name = "quantised_moves",
      .doc = "moves and selects bytes instead of what they stand for",
      .rewrites = hn_rules_quantised_moves,
@@ -56,33 +25,37 @@ static const hn_pass passes[] = {
     {.name = "quantised_concats",
      .doc = "joins bytes instead of what they stand for",
      .run = hn_pass_quantised_concats},
-    DEAD,
-    QUANTISED_ENDS,
+    {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead},
+    {.name = "quantised_ends", .doc = "gives every reader of bytes its own scale", .run = hn_pass_quantised_ends},
     {.name = "quantised", .doc = "computes with bytes between equal roundings", .rewrites = hn_rules_quantised},
     {.name = "quantised_linear",
      .doc = "sums bytes in layers whose output stays in floats",
      .rewrites = hn_rules_quantised_linear},
     {.name = "nbits", .doc = "keeps weights of few bits packed", .rewrites = hn_rules_nbits, .repeat = true},
     {.name = "byte_tables", .doc = "makes tables of functions of one byte", .run = hn_pass_byte_tables},
-    DEAD,
-    FOLD,
+    {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead},
+    {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants},
     {.name = "fold_branches", .doc = "puts the branch that is known to run in its place", .run = hn_pass_fold_branches},
     {.name = "import_cleanup", .doc = "again, for types known by now", .rewrites = hn_rules_cleanup, .repeat = true},
-    PLUGINS, /* on what the model says, before anything is taken apart or joined */
+    {.name = "plugins",
+     .doc = "plug-ins' rewrites",
+     .run = hn_pass_plugins}, /* on what the model says, before anything is taken apart or joined */
     {.name = "shorthand", .doc = "operators that are short for others", .rewrites = hn_rules_shorthand},
     {.name = "einsum", .doc = "takes sums of products apart", .rewrites = hn_rules_einsum, .repeat = true},
-    FOLD,
-    SHAPES,
+    {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants},
+    {.name = "fold_shapes", .doc = "turns reshape and its kin into views", .run = hn_pass_fold_shapes},
     {.name = "slices", .doc = "merges slices of slices", .rewrites = hn_rules_slices, .repeat = true},
     {.name = "parts", .doc = "makes slices of channels parts of splits", .rewrites = hn_rules_parts},
-    DEAD,
-    COMMON,
+    {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead},
+    {.name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common},
     {.name = "recognise", .doc = "names layers exported in pieces", .rewrites = hn_rules_recognise, .repeat = true},
     {.name = "pieces", .doc = "names pools, shuffles and norms", .rewrites = hn_rules_pieces, .repeat = true},
     {.name = "subpixel",
      .doc = "names transposed convolutions written as 1x1 convolutions and shuffles",
      .rewrites = hn_rules_subpixel},
-    PLUGINS, /* on layers that have got their names back */
+    {.name = "plugins",
+     .doc = "plug-ins' rewrites",
+     .run = hn_pass_plugins}, /* on layers that have got their names back */
     {.name = "attention", .doc = "names attention exported in pieces", .rewrites = hn_rules_attention, .repeat = true},
     {.name = "attention_heads",
      .doc = "cuts heads from rows in place",
@@ -96,38 +69,56 @@ static const hn_pass passes[] = {
      .rewrites = hn_rules_dynamic,
      .repeat = true},
     {.name = "channels", .doc = "merges joins, cuts and shuffles", .rewrites = hn_rules_channels, .repeat = true},
-    TRANSPOSES,
-    FOLD,
-    FUSE_CONV,
-    TRANSPOSES, /* past the factors and summands that are left of normalisations */
+    {.name = "transposes",
+     .doc = "merges, moves and cancels transposes",
+     .rewrites = hn_rules_transposes,
+     .repeat = true},
+    {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants},
+    {.name = "fuse_conv", .doc = "what a convolution may absorb", .rewrites = hn_rules_conv, .repeat = true},
+    {.name = "transposes",
+     .doc = "merges, moves and cancels transposes",
+     .rewrites = hn_rules_transposes,
+     .repeat = true}, /* past the factors and summands that are left of normalisations */
     {.name = "transposes", .doc = "those that move nothing become views", .rewrites = hn_rules_transpose_views},
-    FOLD,
-    SHAPES,
-    DEAD,
-    VIEWS,
-    FUSE_CONV,
-    FUSE_LINEAR,
-    VIEWS, /* behind products that have their bias by now */
-    FUSE_LINEAR,
-    FOLD,
+    {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants},
+    {.name = "fold_shapes", .doc = "turns reshape and its kin into views", .run = hn_pass_fold_shapes},
+    {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead},
+    {.name = "views",
+     .doc = "moves views behind what the layer before them may absorb",
+     .rewrites = hn_rules_views,
+     .repeat = true},
+    {.name = "fuse_conv", .doc = "what a convolution may absorb", .rewrites = hn_rules_conv, .repeat = true},
+    {.name = "fuse_linear",
+     .doc = "makes layers of matrix products with weights, and what those may absorb",
+     .rewrites = hn_rules_linear,
+     .repeat = true},
+    {.name = "views",
+     .doc = "moves views behind what the layer before them may absorb",
+     .rewrites = hn_rules_views,
+     .repeat = true}, /* behind products that have their bias by now */
+    {.name = "fuse_linear",
+     .doc = "makes layers of matrix products with weights, and what those may absorb",
+     .rewrites = hn_rules_linear,
+     .repeat = true},
+    {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants},
     {.name = "attention_inputs",
      .doc = "joins the layers of queries, keys and values, and reads them in place",
      .rewrites = hn_rules_attention_inputs,
      .repeat = true},
-    FOLD,
+    {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants},
     {.name = "gates", .doc = "makes slices of gates parts of splits", .rewrites = hn_rules_gates},
-    DEAD,
-    COMMON,
+    {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead},
+    {.name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common},
     {.name = "recurrent", .doc = "names steps of recurrent layers exported in pieces", .rewrites = hn_rules_recurrent},
     {.name = "recurrent",
      .doc = "those whose input's product is made for a sequence beforehand",
      .rewrites = hn_rules_recurrent_cut},
     {.name = "sequences", .doc = "joins such steps, and bodies of loops, over a sequence", .run = hn_pass_join_steps},
     {.name = "scans", .doc = "makes loops of scans; always on", .run = hn_pass_scans, .always = true},
-    FOLD,
-    SHAPES,
-    DEAD,
-    COMMON,
+    {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants},
+    {.name = "fold_shapes", .doc = "turns reshape and its kin into views", .run = hn_pass_fold_shapes},
+    {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead},
+    {.name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common},
     {.name = "definitions",
      .doc = "makes expressions of operators that the program defined; always on",
      .run = hn_pass_definitions,
@@ -141,7 +132,7 @@ static const hn_pass passes[] = {
     {.name = "conv_inputs",
      .doc = "takes normalisations into the convolution behind them",
      .rewrites = hn_rules_conv_inputs},
-    DEAD,
+    {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead},
     {.name = "regions",
      .doc = "joins layers whose inner tensors need not leave the caches",
      .rewrites = hn_rules_regions},

@@ -202,35 +202,98 @@ static const char *when_split(const hn_match *match) {
                     &split->out[2]->fact.type.shape);
 }
 
-#define SCORES(rule, scores_text, put_mask)                                                                            \
-  {                                                                                                                    \
-    .name = rule, .find = "matmul(p:softmax(" scores_text "), v)",                                                     \
-    .put = "attention[scale=$scale, q_num_heads=$heads, kv_num_heads=$heads](q, keys, v" put_mask ")",                 \
-    .when = when_scores, .make = make_scores, .fuses = true, .why = "the scores need not leave the caches"             \
-  }
 #define PRODUCT "matmul(q, kt:transpose(keys))"
 #define PRODUCT_OF_SCALED "matmul(q, mul(kt:transpose(keys), c:const))"
-#define EACH_MASK(rule, scores_text)                                                                                   \
-  SCORES(rule, scores_text, ""), SCORES(rule "_masked", "add(" scores_text ", mask)", ", mask")
-#define FACTOR(rule, find_text, put_text)                                                                              \
-  {                                                                                                                    \
-    .name = rule, .find = find_text, .put = put_text, .when = when_factor, .make = make_factor, .fuses = true,         \
-    .why = "the layer has a scale of its own"                                                                          \
-  }
 
 const hn_rewrite hn_rules_attention[] = {
     {.name = "keys_to_heads",
      .find = "matmul(q, transpose[perm=[0,2,3,1]](keys))",
      .put = "matmul(q, transpose[perm=[0,1,3,2]](transpose[perm=[0,2,1,3]](keys)))",
      .why = "keys are cut into heads as queries and values are, then transposed"},
-    EACH_MASK("attention", PRODUCT),
-    EACH_MASK("attention_scaled", "mul(" PRODUCT ", c:const)"),
-    EACH_MASK("attention_divided", "div(" PRODUCT ", d:const)"),
-    EACH_MASK("attention_of_scaled_keys", PRODUCT_OF_SCALED),
-    FACTOR("query_scale_into_attention", "a:attention(mul(q, c:const), keys, ...)", "a[scale=$scale](q, keys, ...)"),
-    FACTOR("query_divisor_into_attention", "a:attention(div(q, d:const), keys, ...)", "a[scale=$scale](q, keys, ...)"),
-    FACTOR("key_scale_into_attention", "a:attention(q, mul(keys, c:const), ...)", "a[scale=$scale](q, keys, ...)"),
-    FACTOR("key_divisor_into_attention", "a:attention(q, div(keys, d:const), ...)", "a[scale=$scale](q, keys, ...)"),
+    {.name = "attention",
+     .find = "matmul(p:softmax(" PRODUCT "), v)",
+     .put = "attention[scale=$scale, q_num_heads=$heads, kv_num_heads=$heads](q, keys, v)",
+     .when = when_scores,
+     .make = make_scores,
+     .fuses = true,
+     .why = "the scores need not leave the caches"},
+    {.name = "attention_masked",
+     .find = "matmul(p:softmax(add(" PRODUCT ", mask)), v)",
+     .put = "attention[scale=$scale, q_num_heads=$heads, kv_num_heads=$heads](q, keys, v, mask)",
+     .when = when_scores,
+     .make = make_scores,
+     .fuses = true,
+     .why = "the scores need not leave the caches"},
+    {.name = "attention_scaled",
+     .find = "matmul(p:softmax(mul(" PRODUCT ", c:const)), v)",
+     .put = "attention[scale=$scale, q_num_heads=$heads, kv_num_heads=$heads](q, keys, v)",
+     .when = when_scores,
+     .make = make_scores,
+     .fuses = true,
+     .why = "the scores need not leave the caches"},
+    {.name = "attention_scaled_masked",
+     .find = "matmul(p:softmax(add(mul(" PRODUCT ", c:const), mask)), v)",
+     .put = "attention[scale=$scale, q_num_heads=$heads, kv_num_heads=$heads](q, keys, v, mask)",
+     .when = when_scores,
+     .make = make_scores,
+     .fuses = true,
+     .why = "the scores need not leave the caches"},
+    {.name = "attention_divided",
+     .find = "matmul(p:softmax(div(" PRODUCT ", d:const)), v)",
+     .put = "attention[scale=$scale, q_num_heads=$heads, kv_num_heads=$heads](q, keys, v)",
+     .when = when_scores,
+     .make = make_scores,
+     .fuses = true,
+     .why = "the scores need not leave the caches"},
+    {.name = "attention_divided_masked",
+     .find = "matmul(p:softmax(add(div(" PRODUCT ", d:const), mask)), v)",
+     .put = "attention[scale=$scale, q_num_heads=$heads, kv_num_heads=$heads](q, keys, v, mask)",
+     .when = when_scores,
+     .make = make_scores,
+     .fuses = true,
+     .why = "the scores need not leave the caches"},
+    {.name = "attention_of_scaled_keys",
+     .find = "matmul(p:softmax(" PRODUCT_OF_SCALED "), v)",
+     .put = "attention[scale=$scale, q_num_heads=$heads, kv_num_heads=$heads](q, keys, v)",
+     .when = when_scores,
+     .make = make_scores,
+     .fuses = true,
+     .why = "the scores need not leave the caches"},
+    {.name = "attention_of_scaled_keys_masked",
+     .find = "matmul(p:softmax(add(" PRODUCT_OF_SCALED ", mask)), v)",
+     .put = "attention[scale=$scale, q_num_heads=$heads, kv_num_heads=$heads](q, keys, v, mask)",
+     .when = when_scores,
+     .make = make_scores,
+     .fuses = true,
+     .why = "the scores need not leave the caches"},
+    {.name = "query_scale_into_attention",
+     .find = "a:attention(mul(q, c:const), keys, ...)",
+     .put = "a[scale=$scale](q, keys, ...)",
+     .when = when_factor,
+     .make = make_factor,
+     .fuses = true,
+     .why = "the layer has a scale of its own"},
+    {.name = "query_divisor_into_attention",
+     .find = "a:attention(div(q, d:const), keys, ...)",
+     .put = "a[scale=$scale](q, keys, ...)",
+     .when = when_factor,
+     .make = make_factor,
+     .fuses = true,
+     .why = "the layer has a scale of its own"},
+    {.name = "key_scale_into_attention",
+     .find = "a:attention(q, mul(keys, c:const), ...)",
+     .put = "a[scale=$scale](q, keys, ...)",
+     .when = when_factor,
+     .make = make_factor,
+     .fuses = true,
+     .why = "the layer has a scale of its own"},
+    {.name = "key_divisor_into_attention",
+     .find = "a:attention(q, div(keys, d:const), ...)",
+     .put = "a[scale=$scale](q, keys, ...)",
+     .when = when_factor,
+     .make = make_factor,
+     .fuses = true,
+     .why = "the layer has a scale of its own"},
     {0}};
 
 const hn_rewrite hn_rules_attention_heads[] = {
@@ -257,29 +320,53 @@ const hn_rewrite hn_rules_attention_heads[] = {
     {0}};
 
 #define LAYER(name, weights, bias) name ":linear[act=\"\", transpose_w=0](x, " weights ":const" bias ")"
-#define JOIN(rule, bq, bk, bv, bias)                                                                                   \
-  {                                                                                                                    \
-    .name = rule,                                                                                                      \
-    .find = "a:attention(" LAYER("lq", "wq", bq) ", " LAYER("lk", "wk", bk) ", " LAYER("lv", "wv", bv) ", ...)",       \
-    .put = "a(slice(y:linear(x, concat[axis=1](wq, wk, wv)" bias                                                       \
-           "), q0, k0, last), slice(y, k0, v0, last), slice(y, v0, end, last), ...)",                                  \
-    .when = when_rows, .make = make_rows, .hands_on = true, .why = "one product reads the input once"                  \
-  }
 #define BIASES ", concat[axis=0](bq, bk, bv)"
-#define IN_PLACE(rule, find_text, put_mask, when_function)                                                             \
-  {                                                                                                                    \
-    .name = rule, .find = find_text,                                                                                   \
-    .put = "qkv_attention[q_num_heads=a.q_num_heads, kv_num_heads=a.kv_num_heads, scale=a.scale, "                     \
-           "is_causal=a.is_causal](y" put_mask ")",                                                                    \
-    .when = when_function, .fuses = true, .why = "queries, keys and values are read where they lie"                    \
-  }
 #define SLICES "sq:slice(y, ...), sk:slice(y, ...), sv:slice(y, ...)"
 
 const hn_rewrite hn_rules_attention_inputs[] = {
-    JOIN("join_qkv", ", bq:const", ", bk:const", ", bv:const", BIASES),
-    JOIN("join_qkv_without_bias", "", "", "", ""),
-    IN_PLACE("qkv_in_place", "a:attention(" SLICES ")", "", when_slices),
-    IN_PLACE("qkv_in_place_masked", "a:attention(" SLICES ", mask)", ", mask", when_slices),
-    IN_PLACE("qkv_split_in_place", "a:attention(s:split(y, ...), s.1, s.2)", "", when_split),
-    IN_PLACE("qkv_split_in_place_masked", "a:attention(s:split(y, ...), s.1, s.2, mask)", ", mask", when_split),
+    {.name = "join_qkv",
+     .find = "a:attention(" LAYER("lq", "wq", ", bq:const") ", " LAYER("lk", "wk", ", bk:const") ", " LAYER(
+         "lv", "wv", ", bv:const") ", ...)",
+     .put = "a(slice(y:linear(x, concat[axis=1](wq, wk, wv)" BIASES
+            "), q0, k0, last), slice(y, k0, v0, last), slice(y, v0, end, last), ...)",
+     .when = when_rows,
+     .make = make_rows,
+     .hands_on = true,
+     .why = "one product reads the input once"},
+    {.name = "join_qkv_without_bias",
+     .find = "a:attention(" LAYER("lq", "wq", "") ", " LAYER("lk", "wk", "") ", " LAYER("lv", "wv", "") ", ...)",
+     .put = "a(slice(y:linear(x, concat[axis=1](wq, wk, wv)), q0, k0, last), slice(y, k0, v0, last), slice(y, v0, end, "
+            "last), ...)",
+     .when = when_rows,
+     .make = make_rows,
+     .hands_on = true,
+     .why = "one product reads the input once"},
+    {.name = "qkv_in_place",
+     .find = "a:attention(" SLICES ")",
+     .put = "qkv_attention[q_num_heads=a.q_num_heads, kv_num_heads=a.kv_num_heads, scale=a.scale, "
+            "is_causal=a.is_causal](y)",
+     .when = when_slices,
+     .fuses = true,
+     .why = "queries, keys and values are read where they lie"},
+    {.name = "qkv_in_place_masked",
+     .find = "a:attention(" SLICES ", mask)",
+     .put = "qkv_attention[q_num_heads=a.q_num_heads, kv_num_heads=a.kv_num_heads, scale=a.scale, "
+            "is_causal=a.is_causal](y, mask)",
+     .when = when_slices,
+     .fuses = true,
+     .why = "queries, keys and values are read where they lie"},
+    {.name = "qkv_split_in_place",
+     .find = "a:attention(s:split(y, ...), s.1, s.2)",
+     .put = "qkv_attention[q_num_heads=a.q_num_heads, kv_num_heads=a.kv_num_heads, scale=a.scale, "
+            "is_causal=a.is_causal](y)",
+     .when = when_split,
+     .fuses = true,
+     .why = "queries, keys and values are read where they lie"},
+    {.name = "qkv_split_in_place_masked",
+     .find = "a:attention(s:split(y, ...), s.1, s.2, mask)",
+     .put = "qkv_attention[q_num_heads=a.q_num_heads, kv_num_heads=a.kv_num_heads, scale=a.scale, "
+            "is_causal=a.is_causal](y, mask)",
+     .when = when_split,
+     .fuses = true,
+     .why = "queries, keys and values are read where they lie"},
     {0}};

@@ -120,20 +120,6 @@ static const char *when_each_channel(const hn_match *match) {
 
 static hone_status make_flat(hn_match *match) { return hn_bind_ints(match, "flat", 1, (const int64_t[]){-1}); }
 
-#define NORM_TAKES(op)                                                                                                 \
-  {.name = "scale_into_" op,                                                                                           \
-   .find = "mul(c:" op "(x, s:const, b:const), k:const)",                                                              \
-   .put = "c(x, mul(s, reshape(k, flat)), mul(b, reshape(k, flat)))",                                                  \
-   .when = when_each_channel,                                                                                          \
-   .make = make_flat,                                                                                                  \
-   .fuses = true,                                                                                                      \
-   .why = "the layer has a scale of its own"},                                                                         \
-  {                                                                                                                    \
-    .name = "bias_into_" op, .find = "add(c:" op "(x, s:const, b:const), k:const)",                                    \
-    .put = "c(x, s, add(b, reshape(k, flat)))", .when = when_each_channel, .make = make_flat, .fuses = true,           \
-    .why = "the layer has a bias of its own"                                                                           \
-  }
-
 const hn_rewrite hn_rules_pieces[] = {{.name = "max_to_leaky_relu",
                                        .find = "max(x, mul(x, k:const))",
                                        .put = "leaky_relu[alpha=$slope](x)",
@@ -173,6 +159,32 @@ const hn_rewrite hn_rules_pieces[] = {{.name = "max_to_leaky_relu",
                                        .make = make_groups,
                                        .fuses = true,
                                        .why = "one pass over the data for a layer in pieces"},
-                                      NORM_TAKES("group_norm"),
-                                      NORM_TAKES("instance_norm"),
+                                      {.name = "scale_into_group_norm",
+                                       .find = "mul(c:group_norm(x, s:const, b:const), k:const)",
+                                       .put = "c(x, mul(s, reshape(k, flat)), mul(b, reshape(k, flat)))",
+                                       .when = when_each_channel,
+                                       .make = make_flat,
+                                       .fuses = true,
+                                       .why = "the layer has a scale of its own"},
+                                      {.name = "bias_into_group_norm",
+                                       .find = "add(c:group_norm(x, s:const, b:const), k:const)",
+                                       .put = "c(x, s, add(b, reshape(k, flat)))",
+                                       .when = when_each_channel,
+                                       .make = make_flat,
+                                       .fuses = true,
+                                       .why = "the layer has a bias of its own"},
+                                      {.name = "scale_into_instance_norm",
+                                       .find = "mul(c:instance_norm(x, s:const, b:const), k:const)",
+                                       .put = "c(x, mul(s, reshape(k, flat)), mul(b, reshape(k, flat)))",
+                                       .when = when_each_channel,
+                                       .make = make_flat,
+                                       .fuses = true,
+                                       .why = "the layer has a scale of its own"},
+                                      {.name = "bias_into_instance_norm",
+                                       .find = "add(c:instance_norm(x, s:const, b:const), k:const)",
+                                       .put = "c(x, s, add(b, reshape(k, flat)))",
+                                       .when = when_each_channel,
+                                       .make = make_flat,
+                                       .fuses = true,
+                                       .why = "the layer has a bias of its own"},
                                       {0}};

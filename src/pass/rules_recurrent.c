@@ -425,34 +425,17 @@ const hn_rewrite hn_rules_gates[] = {{.name = "gates_to_split",
 #define BIASED_SUM(act, gate) SUM(act, gate, "b" gate)
 #define SUM_OF_JOINED(act, gate) "linear[act=\"" act "\"](concat(x, h), wxh" gate ":const, ...)"
 
-#define LSTM(rule, i_text, f_text, g_text, o_text)                                                                     \
-  {                                                                                                                    \
-    .name = rule,                                                                                                      \
-    .find = "(mul(tanh(n:add(mul(i:" i_text ", g:" g_text "), mul(f:" f_text ", cell))), o:" o_text "), n)",           \
-    .put = "(reshape(s:lstm[hidden_size=$hidden](reshape(in, step), weights, recurrent, biases, _, "                   \
-           "reshape(before, state), reshape(cell, state)), back), reshape(s.2, back))",                                \
-    .when = when_lstm, .make = make_lstm, .asks = true, .why = "one step for a cell in pieces, its weights packed"     \
-  }
-#define LSTM_SPLIT(rule, SUM_TEXT, f, g, o)                                                                            \
-  LSTM(rule, "sigmoid(s:split(" SUM_TEXT("", "") ", ...))", "sigmoid(s." f ")", "tanh(s." g ")", "sigmoid(s." o ")")
+#define LSTM_FIELDS                                                                                                    \
+  .put = "(reshape(s:lstm[hidden_size=$hidden](reshape(in, step), weights, recurrent, biases, _, "                     \
+         "reshape(before, state), reshape(cell, state)), back), reshape(s.2, back))",                                  \
+  .when = when_lstm, .make = make_lstm, .asks = true, .why = "one step for a cell in pieces, its weights packed"
 /* i, f, c, o of PyTorch and Keras; i, c, f, o of TensorFlow; i, o, f, c of ONNX. */
-#define LSTM_ORDERS(rule, SUM_TEXT)                                                                                    \
-  LSTM_SPLIT(rule, SUM_TEXT, "1", "2", "3"), LSTM_SPLIT(rule "_icfo", SUM_TEXT, "2", "1", "3"),                        \
-      LSTM_SPLIT(rule "_iofc", SUM_TEXT, "2", "3", "1")
 /* TensorFlow's, with a summand of the forget gate. */
-#define LSTM_FORGETS(rule, SUM_TEXT)                                                                                   \
-  LSTM(rule, "sigmoid(s:split(" SUM_TEXT("", "") ", ...))", "sigmoid(add(s.2, forget:const))", "tanh(s.1)",            \
-       "sigmoid(s.3)")
-#define LSTM_GATES(rule, SUM_TEXT)                                                                                     \
-  LSTM(rule, SUM_TEXT("sigmoid", "i"), SUM_TEXT("sigmoid", "f"), SUM_TEXT("tanh", "g"), SUM_TEXT("sigmoid", "o"))
 
-#define GRU(rule, find_text)                                                                                           \
-  {                                                                                                                    \
-    .name = rule, .find = find_text,                                                                                   \
-    .put = "reshape(gru[hidden_size=$hidden, linear_before_reset=1](reshape(in, step), weights, recurrent, biases, "   \
-           "_, reshape(before, state)), back)",                                                                        \
-    .when = when_gru, .make = make_gru, .asks = true, .why = "one step for a cell in pieces, its weights packed"       \
-  }
+#define GRU_FIELDS                                                                                                     \
+  .put = "reshape(gru[hidden_size=$hidden, linear_before_reset=1](reshape(in, step), weights, recurrent, biases, "     \
+         "_, reshape(before, state)), back)",                                                                          \
+  .when = when_gru, .make = make_gru, .asks = true, .why = "one step for a cell in pieces, its weights packed"
 /* The next state from the candidate n and the gate z, written in two ways. */
 #define STEP_TO(n, z) "add(mul(sub(h, " n "), " z "), n)"
 #define MIX(n, z) "add(mul(" n ", sub(1, " z ")), mul(z, h))"
@@ -463,9 +446,6 @@ const hn_rewrite hn_rules_gates[] = {{.name = "gates_to_split",
 #define CANDIDATE(r) "n:tanh(add(m:mul(r:" r ", t.2), s.2))"
 #define CANDIDATE_LAYER(SUM_TEXT, b)                                                                                   \
   "n:linear[act=\"tanh\"](x, wxn:const, " b ", m:mul(r:" SUM_TEXT("sigmoid", "r") ", " LAYER("whn") "))"
-#define GRU_GATES(rule, SUM_TEXT, b)                                                                                   \
-  GRU(rule, MIX(CANDIDATE_LAYER(SUM_TEXT, b), "z:" SUM_TEXT("sigmoid", "z"))),                                         \
-      GRU(rule "_step", STEP_TO(CANDIDATE_LAYER(SUM_TEXT, b), "z:" SUM_TEXT("sigmoid", "z")))
 
 /* Where the input's product comes from a sequence, it stands in the text as a value. */
 #define SUM_WITH(act, b) "linear[act=\"" act "\"](h, wh:const, " b ", product)"
@@ -473,23 +453,102 @@ const hn_rewrite hn_rules_gates[] = {{.name = "gates_to_split",
 #define BIASED_CUT_SUM(act, gate) SUM_WITH(act, "b")
 #define FIRST_CUT "sigmoid(add(s:split(product, ...), t:split(linear[act=\"\"](h, wh3:const, ...), ...)))"
 
-const hn_rewrite hn_rules_recurrent_cut[] = {LSTM_ORDERS("lstm_cell_of_cut", CUT_SUM),
-                                             LSTM_ORDERS("lstm_cell_of_cut_with_bias", BIASED_CUT_SUM),
-                                             GRU("gru_cell_of_cut", STEP_TO(CANDIDATE(FIRST_CUT), "z:" SECOND)),
-                                             GRU("gru_cell_of_cut_mixed", MIX(CANDIDATE(FIRST_CUT), "z:" SECOND)),
-                                             GRU("gru_cell_of_cut_zrh", MIX_FROM("z:" FIRST_CUT, CANDIDATE(SECOND))),
-                                             {0}};
+const hn_rewrite hn_rules_recurrent_cut[] = {
+    {.name = "lstm_cell_of_cut",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" CUT_SUM(
+         "", "") ", ...)), g:tanh(s.2)), mul(f:sigmoid(s.1), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_of_cut_icfo",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" CUT_SUM(
+         "", "") ", ...)), g:tanh(s.1)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_of_cut_iofc",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" CUT_SUM(
+         "", "") ", ...)), g:tanh(s.3)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.1)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_of_cut_with_bias",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" BIASED_CUT_SUM(
+         "", "") ", ...)), g:tanh(s.2)), mul(f:sigmoid(s.1), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_of_cut_with_bias_icfo",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" BIASED_CUT_SUM(
+         "", "") ", ...)), g:tanh(s.1)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_of_cut_with_bias_iofc",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" BIASED_CUT_SUM(
+         "", "") ", ...)), g:tanh(s.3)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.1)), n)",
+     LSTM_FIELDS},
+    {.name = "gru_cell_of_cut", .find = STEP_TO(CANDIDATE(FIRST_CUT), "z:" SECOND), GRU_FIELDS},
+    {.name = "gru_cell_of_cut_mixed", .find = MIX(CANDIDATE(FIRST_CUT), "z:" SECOND), GRU_FIELDS},
+    {.name = "gru_cell_of_cut_zrh", .find = MIX_FROM("z:" FIRST_CUT, CANDIDATE(SECOND)), GRU_FIELDS},
+    {0}};
 
-const hn_rewrite hn_rules_recurrent[] = {LSTM_ORDERS("lstm_cell", BARE_SUM),
-                                         LSTM_ORDERS("lstm_cell_with_bias", BIASED_SUM),
-                                         LSTM_ORDERS("lstm_cell_of_joined", SUM_OF_JOINED),
-                                         LSTM_FORGETS("lstm_cell_of_joined_forgetting", SUM_OF_JOINED),
-                                         LSTM_GATES("lstm_cell_by_gates", BARE_SUM),
-                                         LSTM_GATES("lstm_cell_by_gates_with_bias", BIASED_SUM),
-                                         LSTM_GATES("lstm_cell_by_gates_of_joined", SUM_OF_JOINED),
-                                         GRU("gru_cell", STEP_TO(CANDIDATE(FIRST), "z:" SECOND)),
-                                         GRU("gru_cell_mixed", MIX(CANDIDATE(FIRST), "z:" SECOND)),
-                                         GRU("gru_cell_zrh", MIX_FROM("z:" FIRST, CANDIDATE(SECOND))),
-                                         GRU_GATES("gru_cell_by_gates", BARE_SUM, "_"),
-                                         GRU_GATES("gru_cell_by_gates_with_bias", BIASED_SUM, "bn"),
-                                         {0}};
+const hn_rewrite hn_rules_recurrent[] = {
+    {.name = "lstm_cell",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" BARE_SUM(
+         "", "") ", ...)), g:tanh(s.2)), mul(f:sigmoid(s.1), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_icfo",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" BARE_SUM(
+         "", "") ", ...)), g:tanh(s.1)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_iofc",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" BARE_SUM(
+         "", "") ", ...)), g:tanh(s.3)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.1)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_with_bias",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" BIASED_SUM(
+         "", "") ", ...)), g:tanh(s.2)), mul(f:sigmoid(s.1), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_with_bias_icfo",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" BIASED_SUM(
+         "", "") ", ...)), g:tanh(s.1)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_with_bias_iofc",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" BIASED_SUM(
+         "", "") ", ...)), g:tanh(s.3)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.1)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_of_joined",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" SUM_OF_JOINED(
+         "", "") ", ...)), g:tanh(s.2)), mul(f:sigmoid(s.1), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_of_joined_icfo",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" SUM_OF_JOINED(
+         "", "") ", ...)), g:tanh(s.1)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_of_joined_iofc",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" SUM_OF_JOINED(
+         "", "") ", ...)), g:tanh(s.3)), mul(f:sigmoid(s.2), cell))), o:sigmoid(s.1)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_of_joined_forgetting",
+     .find = "(mul(tanh(n:add(mul(i:sigmoid(s:split(" SUM_OF_JOINED(
+         "", "") ", ...)), g:tanh(s.1)), mul(f:sigmoid(add(s.2, forget:const)), cell))), o:sigmoid(s.3)), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_by_gates",
+     .find = "(mul(tanh(n:add(mul(i:" BARE_SUM("sigmoid", "i") ", g:" BARE_SUM("tanh", "g") "), mul(f:" BARE_SUM(
+         "sigmoid", "f") ", cell))), o:" BARE_SUM("sigmoid", "o") "), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_by_gates_with_bias",
+     .find = "(mul(tanh(n:add(mul(i:" BIASED_SUM("sigmoid", "i") ", g:" BIASED_SUM("tanh", "g") "), mul(f:" BIASED_SUM(
+         "sigmoid", "f") ", cell))), o:" BIASED_SUM("sigmoid", "o") "), n)",
+     LSTM_FIELDS},
+    {.name = "lstm_cell_by_gates_of_joined",
+     .find = "(mul(tanh(n:add(mul(i:" SUM_OF_JOINED("sigmoid", "i") ", g:" SUM_OF_JOINED(
+         "tanh", "g") "), mul(f:" SUM_OF_JOINED("sigmoid", "f") ", cell))), o:" SUM_OF_JOINED("sigmoid", "o") "), n)",
+     LSTM_FIELDS},
+    {.name = "gru_cell", .find = STEP_TO(CANDIDATE(FIRST), "z:" SECOND), GRU_FIELDS},
+    {.name = "gru_cell_mixed", .find = MIX(CANDIDATE(FIRST), "z:" SECOND), GRU_FIELDS},
+    {.name = "gru_cell_zrh", .find = MIX_FROM("z:" FIRST, CANDIDATE(SECOND)), GRU_FIELDS},
+    {.name = "gru_cell_by_gates",
+     .find = MIX(CANDIDATE_LAYER(BARE_SUM, "_"), "z:" BARE_SUM("sigmoid", "z")),
+     GRU_FIELDS},
+    {.name = "gru_cell_by_gates_step",
+     .find = STEP_TO(CANDIDATE_LAYER(BARE_SUM, "_"), "z:" BARE_SUM("sigmoid", "z")),
+     GRU_FIELDS},
+    {.name = "gru_cell_by_gates_with_bias",
+     .find = MIX(CANDIDATE_LAYER(BIASED_SUM, "bn"), "z:" BIASED_SUM("sigmoid", "z")),
+     GRU_FIELDS},
+    {.name = "gru_cell_by_gates_with_bias_step",
+     .find = STEP_TO(CANDIDATE_LAYER(BIASED_SUM, "bn"), "z:" BIASED_SUM("sigmoid", "z")),
+     GRU_FIELDS},
+    {0}};

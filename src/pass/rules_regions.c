@@ -124,35 +124,38 @@ static hone_status make_begins(hn_match *match) {
   "depthwise_strides=d.strides, " ACTIVATION("depthwise", "d")
 #define EXPAND(x) "e:conv[group=1](" x ", we:const, ...)"
 #define FILTER(x) "d:conv(" x ", wd:const, ...)"
-#define REGION(rule, find_text, put_text, way)                                                                         \
-  {                                                                                                                    \
-    .name = rule, .find = find_text, .put = "inverted_residual[" put_text, .when = when_##way, .make = make_##way,     \
-    .fuses = true, .why = "the wide tensors between the layers need not leave the caches"                              \
-  }
-#define POOL(rule, op, kind, more)                                                                                     \
-  {                                                                                                                    \
-    .name = rule, .find = "p:" op "(c:conv(x, w:const, ...))",                                                         \
-    .put = "conv_pool[pool=\"" kind "\", conv_auto_pad=c.auto_pad, conv_dilations=c.dilations, conv_group=c.group, "   \
-           "conv_pads=c.pads, conv_strides=c.strides, pool_ceil_mode=p.ceil_mode, pool_dilations=p.dilations, "        \
-           "pool_kernel_shape=p.kernel_shape, pool_pads=p.pads, pool_strides=p.strides, " more ACTIVATION(             \
-               "conv", "c") "](x, w, b)",                                                                              \
-    .when = when_pools, .make = make_pools, .fuses = true,                                                             \
-    .why = "what the convolution makes is read where it was just made"                                                 \
-  }
 
 const hn_rewrite hn_rules_regions[] = {
-    REGION("inverted_residual", "p:conv[group=1](" FILTER(EXPAND("x")) ", wp:const, ...)",
-           ACTIVATION("expand", "e") ", " DEPTHWISE_ATTRS
-                                     ", " ACTIVATION("project", "p") "](x, we, be, wd, bd, wp, bp)",
-           both),
-    REGION("inverted_residual_added", "p:conv[group=1](" FILTER(EXPAND("x")) ", wp:const, bp:const, r)",
-           ACTIVATION("expand", "e") ", " DEPTHWISE_ATTRS
-                                     ", " ACTIVATION("project", "p") "](x, we, be, wd, bd, wp, bp, r)",
-           both),
-    REGION("separable", "p:conv[group=1](" FILTER("x") ", wp:const, ...)",
-           DEPTHWISE_ATTRS ", " ACTIVATION("project", "p") "](x, _, _, wd, bd, wp, bp)", projects),
-    REGION("separable_added", "p:conv[group=1](" FILTER("x") ", wp:const, bp:const, r)",
-           DEPTHWISE_ATTRS ", " ACTIVATION("project", "p") "](x, _, _, wd, bd, wp, bp, r)", projects),
+    {.name = "inverted_residual",
+     .find = "p:conv[group=1](" FILTER(EXPAND("x")) ", wp:const, ...)",
+     .put = "inverted_residual[" ACTIVATION("expand", "e") ", " DEPTHWISE_ATTRS ", " ACTIVATION(
+         "project", "p") "](x, we, be, wd, bd, wp, bp)",
+     .when = when_both,
+     .make = make_both,
+     .fuses = true,
+     .why = "the wide tensors between the layers need not leave the caches"},
+    {.name = "inverted_residual_added",
+     .find = "p:conv[group=1](" FILTER(EXPAND("x")) ", wp:const, bp:const, r)",
+     .put = "inverted_residual[" ACTIVATION("expand", "e") ", " DEPTHWISE_ATTRS ", " ACTIVATION(
+         "project", "p") "](x, we, be, wd, bd, wp, bp, r)",
+     .when = when_both,
+     .make = make_both,
+     .fuses = true,
+     .why = "the wide tensors between the layers need not leave the caches"},
+    {.name = "separable",
+     .find = "p:conv[group=1](" FILTER("x") ", wp:const, ...)",
+     .put = "inverted_residual[" DEPTHWISE_ATTRS ", " ACTIVATION("project", "p") "](x, _, _, wd, bd, wp, bp)",
+     .when = when_projects,
+     .make = make_projects,
+     .fuses = true,
+     .why = "the wide tensors between the layers need not leave the caches"},
+    {.name = "separable_added",
+     .find = "p:conv[group=1](" FILTER("x") ", wp:const, bp:const, r)",
+     .put = "inverted_residual[" DEPTHWISE_ATTRS ", " ACTIVATION("project", "p") "](x, _, _, wd, bd, wp, bp, r)",
+     .when = when_projects,
+     .make = make_projects,
+     .fuses = true,
+     .why = "the wide tensors between the layers need not leave the caches"},
     {.name = "squeeze_excite",
      .find = "mul(e:conv[group=1](s:conv[group=1](global_average_pool(x), ws:const, ...), we:const, ...), x)",
      .put = "squeeze_excite[" ACTIVATION("squeeze", "s") ", " ACTIVATION("excite", "e") "](x, ws, bs, we, be)",
@@ -160,33 +163,64 @@ const hn_rewrite hn_rules_regions[] = {
      .make = make_excites,
      .fuses = true,
      .why = "four layers, three of them on one pixel, take as long as it takes to begin them"},
-    POOL("max_pool_into_conv", "max_pool", "max", ""),
-    POOL("average_pool_into_conv", "average_pool", "average", "pool_count_include_pad=p.count_include_pad, "),
+    {.name = "max_pool_into_conv",
+     .find = "p:max_pool(c:conv(x, w:const, ...))",
+     .put = "conv_pool[pool=\"max\", conv_auto_pad=c.auto_pad, conv_dilations=c.dilations, conv_group=c.group, "
+            "conv_pads=c.pads, conv_strides=c.strides, pool_ceil_mode=p.ceil_mode, pool_dilations=p.dilations, "
+            "pool_kernel_shape=p.kernel_shape, pool_pads=p.pads, pool_strides=p.strides, " ACTIVATION("conv",
+                                                                                                      "c") "](x, w, b)",
+     .when = when_pools,
+     .make = make_pools,
+     .fuses = true,
+     .why = "what the convolution makes is read where it was just made"},
+    {.name = "average_pool_into_conv",
+     .find = "p:average_pool(c:conv(x, w:const, ...))",
+     .put = "conv_pool[pool=\"average\", conv_auto_pad=c.auto_pad, conv_dilations=c.dilations, conv_group=c.group, "
+            "conv_pads=c.pads, conv_strides=c.strides, pool_ceil_mode=p.ceil_mode, pool_dilations=p.dilations, "
+            "pool_kernel_shape=p.kernel_shape, pool_pads=p.pads, pool_strides=p.strides, "
+            "pool_count_include_pad=p.count_include_pad, " ACTIVATION("conv", "c") "](x, w, b)",
+     .when = when_pools,
+     .make = make_pools,
+     .fuses = true,
+     .why = "what the convolution makes is read where it was just made"},
     {0}};
 
 /* What is left of them where something else reads what the depthwise layer makes; not before whole ones are found. */
 const hn_rewrite hn_rules_region_beginnings[] = {
-    REGION("expand_depthwise", FILTER(EXPAND("x")),
-           ACTIVATION("expand", "e") ", " DEPTHWISE_ATTRS "](x, we, be, wd, bd)", expands),
+    {.name = "expand_depthwise",
+     .find = FILTER(EXPAND("x")),
+     .put = "inverted_residual[" ACTIVATION("expand", "e") ", " DEPTHWISE_ATTRS "](x, we, be, wd, bd)",
+     .when = when_expands,
+     .make = make_expands,
+     .fuses = true,
+     .why = "the wide tensors between the layers need not leave the caches"},
     {0}};
 
 #define STEM_CONV                                                                                                      \
   "c:qlinear_conv(quantize_linear[block_size=0, precision=0](x, s:const, z:const), s, z, w:const, sw:const, "          \
   "zw:const, sy:const, zy:const, ...)"
-#define STEM(rule, find_text, pool_text)                                                                               \
-  {                                                                                                                    \
-    .name = rule, .find = find_text,                                                                                   \
-    .put = "qlinear_stem[" pool_text "conv_auto_pad=c.auto_pad, conv_dilations=c.dilations, conv_group=c.group, "      \
-           "conv_pads=c.pads, conv_strides=c.strides, conv_low=c.low, conv_high=c.high](x, s, z, w, sw, zw, sy, zy, "  \
-           "b)",                                                                                                       \
-    .when = when_begins, .make = make_begins, .fuses = true, .why = "the largest tensors need not be written"          \
-  }
 
 const hn_rewrite hn_rules_byte_regions[] = {
-    STEM("max_pool_into_stem", "p:max_pool(" STEM_CONV ")",
-         "pool_ceil_mode=p.ceil_mode, pool_dilations=p.dilations, pool_kernel_shape=p.kernel_shape, pool_pads=p.pads, "
-         "pool_strides=p.strides, "),
+    {.name = "max_pool_into_stem",
+     .find = "p:max_pool(" STEM_CONV ")",
+     .put = "qlinear_stem[pool_ceil_mode=p.ceil_mode, pool_dilations=p.dilations, pool_kernel_shape=p.kernel_shape, "
+            "pool_pads=p.pads, pool_strides=p.strides, conv_auto_pad=c.auto_pad, conv_dilations=c.dilations, "
+            "conv_group=c.group, conv_pads=c.pads, conv_strides=c.strides, conv_low=c.low, conv_high=c.high](x, s, z, "
+            "w, sw, zw, sy, zy, b)",
+     .when = when_begins,
+     .make = make_begins,
+     .fuses = true,
+     .why = "the largest tensors need not be written"},
     {0}};
 
 /* Not before pools are found behind them. */
-const hn_rewrite hn_rules_byte_beginnings[] = {STEM("quantize_into_stem", STEM_CONV, ""), {0}};
+const hn_rewrite hn_rules_byte_beginnings[] = {
+    {.name = "quantize_into_stem",
+     .find = STEM_CONV,
+     .put = "qlinear_stem[conv_auto_pad=c.auto_pad, conv_dilations=c.dilations, conv_group=c.group, conv_pads=c.pads, "
+            "conv_strides=c.strides, conv_low=c.low, conv_high=c.high](x, s, z, w, sw, zw, sy, zy, b)",
+     .when = when_begins,
+     .make = make_begins,
+     .fuses = true,
+     .why = "the largest tensors need not be written"},
+    {0}};

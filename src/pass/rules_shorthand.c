@@ -55,8 +55,6 @@ static hone_status make_axis(hn_match *match) {
   return hn_bind_ints(match, "axes", 1, &axis);
 }
 
-#define MEANING(rule, find_text, put_text)                                                                             \
-  { .name = rule, .find = find_text, .put = put_text, .why = "its pieces have tactics" }
 const hn_rewrite hn_rules_shorthand[] = {
     {.name = "stft_as_dft",
      .find = "s:stft(signal, step:const, window)",
@@ -86,14 +84,22 @@ const hn_rewrite hn_rules_shorthand[] = {
      .put = "div(x, max(reduce_l1[keepdims=1](x, axes), 1.1754944e-38))",
      .make = make_axis,
      .why = "its pieces have tactics"},
-    MEANING("log_sum_in_pieces", "r:reduce_log_sum(x, axes)",
-            "log(reduce_sum[keepdims=r.keepdims, noop_with_empty_axes=r.noop_with_empty_axes](x, axes))"),
-    MEANING("log_sum_of_all_in_pieces", "r:reduce_log_sum(x)",
-            "log(reduce_sum[keepdims=r.keepdims, noop_with_empty_axes=r.noop_with_empty_axes](x))"),
-    MEANING("log_sum_exp_in_pieces", "r:reduce_log_sum_exp[noop_with_empty_axes=0](x, axes)",
-            "add(log(reduce_sum[keepdims=r.keepdims](exp(sub(x, clip(reduce_max[keepdims=1](x, axes), -3.4028234e38, "
-            "3.4028234e38))), axes)), clip(reduce_max[keepdims=r.keepdims](x, axes), -3.4028234e38, 3.4028234e38))"),
-    MEANING("log_sum_exp_of_all_in_pieces", "r:reduce_log_sum_exp[noop_with_empty_axes=0](x)",
-            "add(log(reduce_sum[keepdims=r.keepdims](exp(sub(x, clip(reduce_max[keepdims=1](x), -3.4028234e38, "
-            "3.4028234e38))))), clip(reduce_max[keepdims=r.keepdims](x), -3.4028234e38, 3.4028234e38))"),
+    {.name = "log_sum_in_pieces",
+     .find = "r:reduce_log_sum(x, axes)",
+     .put = "log(reduce_sum[keepdims=r.keepdims, noop_with_empty_axes=r.noop_with_empty_axes](x, axes))",
+     .why = "its pieces have tactics"},
+    {.name = "log_sum_of_all_in_pieces",
+     .find = "r:reduce_log_sum(x)",
+     .put = "log(reduce_sum[keepdims=r.keepdims, noop_with_empty_axes=r.noop_with_empty_axes](x))",
+     .why = "its pieces have tactics"},
+    {.name = "log_sum_exp_in_pieces",
+     .find = "r:reduce_log_sum_exp[noop_with_empty_axes=0](x, axes)",
+     .put = "add(log(reduce_sum[keepdims=r.keepdims](exp(sub(x, clip(reduce_max[keepdims=1](x, axes), -3.4028234e38, "
+            "3.4028234e38))), axes)), clip(reduce_max[keepdims=r.keepdims](x, axes), -3.4028234e38, 3.4028234e38))",
+     .why = "its pieces have tactics"},
+    {.name = "log_sum_exp_of_all_in_pieces",
+     .find = "r:reduce_log_sum_exp[noop_with_empty_axes=0](x)",
+     .put = "add(log(reduce_sum[keepdims=r.keepdims](exp(sub(x, clip(reduce_max[keepdims=1](x), -3.4028234e38, "
+            "3.4028234e38))))), clip(reduce_max[keepdims=r.keepdims](x), -3.4028234e38, 3.4028234e38))",
+     .why = "its pieces have tactics"},
     {0}};

@@ -176,19 +176,6 @@ static hone_status make_axes(hn_match *match) {
   return hn_bind_ints(match, "moved", count, moved);
 }
 
-#define REDUCE(op)                                                                                                     \
-  {.name = "transpose_after_" op,                                                                                      \
-   .find = "r:" op "[keepdims=1](t:transpose(x), axes:const)",                                                         \
-   .put = "transpose[perm=t.perm](r(x, moved))",                                                                       \
-   .when = when_axes_known,                                                                                            \
-   .make = make_axes,                                                                                                  \
-   .why = "less is left to move"},                                                                                     \
-  {                                                                                                                    \
-    .name = "transpose_after_flat_" op, .find = "r:" op "[keepdims=0](t:transpose(x), axes:const)",                    \
-    .put = "transpose[perm=$rest](r(x, moved))", .when = when_axes_known, .make = make_axes,                           \
-    .why = "less is left to move"                                                                                      \
-  }
-
 const hn_rewrite hn_rules_transposes[] = {
     {.name = "drop_ordered_transpose",
      .find = "transpose(x)",
@@ -252,10 +239,54 @@ const hn_rewrite hn_rules_transposes[] = {
      .when = when_all_transposed,
      .make = make_concat,
      .why = "one instead of several"},
-    REDUCE("reduce_mean"),
-    REDUCE("reduce_sum"),
-    REDUCE("reduce_max"),
-    REDUCE("reduce_min"),
+    {.name = "transpose_after_reduce_mean",
+     .find = "r:reduce_mean[keepdims=1](t:transpose(x), axes:const)",
+     .put = "transpose[perm=t.perm](r(x, moved))",
+     .when = when_axes_known,
+     .make = make_axes,
+     .why = "less is left to move"},
+    {.name = "transpose_after_flat_reduce_mean",
+     .find = "r:reduce_mean[keepdims=0](t:transpose(x), axes:const)",
+     .put = "transpose[perm=$rest](r(x, moved))",
+     .when = when_axes_known,
+     .make = make_axes,
+     .why = "less is left to move"},
+    {.name = "transpose_after_reduce_sum",
+     .find = "r:reduce_sum[keepdims=1](t:transpose(x), axes:const)",
+     .put = "transpose[perm=t.perm](r(x, moved))",
+     .when = when_axes_known,
+     .make = make_axes,
+     .why = "less is left to move"},
+    {.name = "transpose_after_flat_reduce_sum",
+     .find = "r:reduce_sum[keepdims=0](t:transpose(x), axes:const)",
+     .put = "transpose[perm=$rest](r(x, moved))",
+     .when = when_axes_known,
+     .make = make_axes,
+     .why = "less is left to move"},
+    {.name = "transpose_after_reduce_max",
+     .find = "r:reduce_max[keepdims=1](t:transpose(x), axes:const)",
+     .put = "transpose[perm=t.perm](r(x, moved))",
+     .when = when_axes_known,
+     .make = make_axes,
+     .why = "less is left to move"},
+    {.name = "transpose_after_flat_reduce_max",
+     .find = "r:reduce_max[keepdims=0](t:transpose(x), axes:const)",
+     .put = "transpose[perm=$rest](r(x, moved))",
+     .when = when_axes_known,
+     .make = make_axes,
+     .why = "less is left to move"},
+    {.name = "transpose_after_reduce_min",
+     .find = "r:reduce_min[keepdims=1](t:transpose(x), axes:const)",
+     .put = "transpose[perm=t.perm](r(x, moved))",
+     .when = when_axes_known,
+     .make = make_axes,
+     .why = "less is left to move"},
+    {.name = "transpose_after_flat_reduce_min",
+     .find = "r:reduce_min[keepdims=0](t:transpose(x), axes:const)",
+     .put = "transpose[perm=$rest](r(x, moved))",
+     .when = when_axes_known,
+     .make = make_axes,
+     .why = "less is left to move"},
     {0}};
 
 /* ---- those that move nothing ---- */

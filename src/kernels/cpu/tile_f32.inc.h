@@ -17,37 +17,19 @@
 #define HN_BLOCK_VECTORS (HN_TILE_BLOCK / HN_LANES)
 #define HN_TILE_VECTORS_MAX 32 /* accumulators of the largest tile */
 
-/* The tile shapes of an ISA: X(blocks, pixels). Blocks x pixels fills the register file less what the weights
- * and one broadcast need; every smaller pixel count has its own instance. */
-#define HN_UP_TO_1(X, b) X(b, 1)
-#define HN_UP_TO_2(X, b) HN_UP_TO_1(X, b) X(b, 2)
-#define HN_UP_TO_4(X, b) HN_UP_TO_2(X, b) X(b, 3) X(b, 4)
-#define HN_UP_TO_6(X, b) HN_UP_TO_4(X, b) X(b, 5) X(b, 6)
-#define HN_UP_TO_8(X, b) HN_UP_TO_6(X, b) X(b, 7) X(b, 8)
-#define HN_UP_TO_10(X, b) HN_UP_TO_8(X, b) X(b, 9) X(b, 10)
-#define HN_UP_TO_14(X, b) HN_UP_TO_10(X, b) X(b, 11) X(b, 12) X(b, 13) X(b, 14)
+/* The most blocks of a tile, and for each count of them the most pixels. Blocks x pixels fills the register file less
+ * what the weights and one broadcast need; every smaller pixel count has its own instance. */
 
 #if HN_LANES == 16
 #define HN_TILE_BLOCKS 4
-#define HN_TILES(X) HN_UP_TO_14(X, 1) HN_UP_TO_14(X, 2) HN_UP_TO_8(X, 3) HN_UP_TO_6(X, 4)
-#define HN_LARGEST_TILES(X) X(1, 14) X(2, 14) X(3, 8) X(4, 6)
-#define HN_TILE_PIXELS                                                                                                 \
-  { 0, 14, 14, 8, 6 }
+static const int tile_pixels[] = {0, 14, 14, 8, 6};
 #elif HN_LANES == 8
 #define HN_TILE_BLOCKS 3
-#define HN_TILES(X) HN_UP_TO_10(X, 1) HN_UP_TO_6(X, 2) HN_UP_TO_4(X, 3)
-#define HN_LARGEST_TILES(X) X(1, 10) X(2, 6) X(3, 4)
-#define HN_TILE_PIXELS                                                                                                 \
-  { 0, 10, 6, 4 }
+static const int tile_pixels[] = {0, 10, 6, 4};
 #else
 #define HN_TILE_BLOCKS 2
-#define HN_TILES(X) HN_UP_TO_4(X, 1) HN_UP_TO_2(X, 2)
-#define HN_LARGEST_TILES(X) X(1, 4) X(2, 2)
-#define HN_TILE_PIXELS                                                                                                 \
-  { 0, 4, 2 }
+static const int tile_pixels[] = {0, 4, 2};
 #endif
-
-static const int tile_pixels[HN_TILE_BLOCKS + 1] = HN_TILE_PIXELS;
 
 /* The next tile's width when left pixels remain: full tiles, and the last two alike rather than one full and
  * one thin, because a thin tile has too few independent sums to hide the FMA's latency. */

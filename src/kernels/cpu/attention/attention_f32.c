@@ -9,13 +9,10 @@
 
 #if HN_LANES == 16
 #define HN_MOST_ROWS 14
-#define HN_ATTENTION_TILES(X) HN_UP_TO_14(X, 1) HN_UP_TO_14(X, 2)
 #elif HN_LANES == 8
 #define HN_MOST_ROWS 6
-#define HN_ATTENTION_TILES(X) HN_UP_TO_6(X, 1) HN_UP_TO_6(X, 2)
 #else
 #define HN_MOST_ROWS 4
-#define HN_ATTENTION_TILES(X) HN_UP_TO_4(X, 1) HN_UP_TO_4(X, 2)
 #endif
 
 /* c = a b, or c += a b: a is rows x depth, b is depth x 1 or 2 panels. */
@@ -44,12 +41,52 @@ HN_INLINE void tile_product(const product *t, const int panels, const int rows) 
   }
 }
 
-#define HN_DEFINE_PRODUCT(b, p)                                                                                        \
-  HN_OUTLINE void product_##b##_##p(const product *t) { tile_product(t, b, p); }
-HN_ATTENTION_TILES(HN_DEFINE_PRODUCT)
+HN_OUTLINE void product_1_1(const product *t) { tile_product(t, 1, 1); }
+HN_OUTLINE void product_1_2(const product *t) { tile_product(t, 1, 2); }
+HN_OUTLINE void product_1_3(const product *t) { tile_product(t, 1, 3); }
+HN_OUTLINE void product_1_4(const product *t) { tile_product(t, 1, 4); }
+HN_OUTLINE void product_2_1(const product *t) { tile_product(t, 2, 1); }
+HN_OUTLINE void product_2_2(const product *t) { tile_product(t, 2, 2); }
+HN_OUTLINE void product_2_3(const product *t) { tile_product(t, 2, 3); }
+HN_OUTLINE void product_2_4(const product *t) { tile_product(t, 2, 4); }
+#if HN_LANES >= 8
+HN_OUTLINE void product_1_5(const product *t) { tile_product(t, 1, 5); }
+HN_OUTLINE void product_1_6(const product *t) { tile_product(t, 1, 6); }
+HN_OUTLINE void product_2_5(const product *t) { tile_product(t, 2, 5); }
+HN_OUTLINE void product_2_6(const product *t) { tile_product(t, 2, 6); }
+#endif
+#if HN_LANES == 16
+HN_OUTLINE void product_1_7(const product *t) { tile_product(t, 1, 7); }
+HN_OUTLINE void product_1_8(const product *t) { tile_product(t, 1, 8); }
+HN_OUTLINE void product_1_9(const product *t) { tile_product(t, 1, 9); }
+HN_OUTLINE void product_1_10(const product *t) { tile_product(t, 1, 10); }
+HN_OUTLINE void product_1_11(const product *t) { tile_product(t, 1, 11); }
+HN_OUTLINE void product_1_12(const product *t) { tile_product(t, 1, 12); }
+HN_OUTLINE void product_1_13(const product *t) { tile_product(t, 1, 13); }
+HN_OUTLINE void product_1_14(const product *t) { tile_product(t, 1, 14); }
+HN_OUTLINE void product_2_7(const product *t) { tile_product(t, 2, 7); }
+HN_OUTLINE void product_2_8(const product *t) { tile_product(t, 2, 8); }
+HN_OUTLINE void product_2_9(const product *t) { tile_product(t, 2, 9); }
+HN_OUTLINE void product_2_10(const product *t) { tile_product(t, 2, 10); }
+HN_OUTLINE void product_2_11(const product *t) { tile_product(t, 2, 11); }
+HN_OUTLINE void product_2_12(const product *t) { tile_product(t, 2, 12); }
+HN_OUTLINE void product_2_13(const product *t) { tile_product(t, 2, 13); }
+HN_OUTLINE void product_2_14(const product *t) { tile_product(t, 2, 14); }
+#endif
 typedef void product_function(const product *);
-#define HN_ENTRY_PRODUCT(b, p) [b][p] = product_##b##_##p,
-static product_function *const products[3][HN_MOST_ROWS + 1] = {HN_ATTENTION_TILES(HN_ENTRY_PRODUCT)};
+static product_function *const products[3][HN_MOST_ROWS + 1] = {
+    [1][1] = product_1_1,   [1][2] = product_1_2,   [1][3] = product_1_3,   [1][4] = product_1_4,
+    [2][1] = product_2_1,   [2][2] = product_2_2,   [2][3] = product_2_3,   [2][4] = product_2_4,
+#if HN_LANES >= 8
+    [1][5] = product_1_5,   [1][6] = product_1_6,   [2][5] = product_2_5,   [2][6] = product_2_6,
+#endif
+#if HN_LANES == 16
+    [1][7] = product_1_7,   [1][8] = product_1_8,   [1][9] = product_1_9,   [1][10] = product_1_10,
+    [1][11] = product_1_11, [1][12] = product_1_12, [1][13] = product_1_13, [1][14] = product_1_14,
+    [2][7] = product_2_7,   [2][8] = product_2_8,   [2][9] = product_2_9,   [2][10] = product_2_10,
+    [2][11] = product_2_11, [2][12] = product_2_12, [2][13] = product_2_13, [2][14] = product_2_14,
+#endif
+};
 
 /* All panels of one product. */
 static void run_product(product t, int rows, int64_t panels) {

@@ -21,25 +21,16 @@
 /* The widest tile: its sums, a row of weights and a pixel fill the registers, and rows of 7, 14, 28... divide well. */
 #if HN_LANES == 16 && HN_HELD_IS_REAL
 #define HN_DW_PIXELS 14
-#define HN_DW_FULL(X, k, s) X(k, s, 14)
-#define HN_DW_WIDTHS_TO_7(X, k, s) X(k, s, 1) X(k, s, 2) X(k, s, 3) X(k, s, 4) X(k, s, 5) X(k, s, 6) X(k, s, 7)
-#define HN_DW_WIDTHS_TO_14(X, k, s) X(k, s, 8) X(k, s, 9) X(k, s, 10) X(k, s, 11) X(k, s, 12) X(k, s, 13) X(k, s, 14)
-#define HN_DW_WIDTHS(X, k, s) HN_DW_WIDTHS_TO_7(X, k, s) HN_DW_WIDTHS_TO_14(X, k, s)
 #elif HN_LANES >= 8 /* in a narrower type, which takes twice the code, rows of 7, 14, 28 divide by 7 */
 #define HN_DW_PIXELS 8
-#define HN_DW_FULL(X, k, s) X(k, s, 8)
-#define HN_DW_WIDTHS(X, k, s) X(k, s, 1) X(k, s, 2) X(k, s, 3) X(k, s, 4) X(k, s, 5) X(k, s, 6) X(k, s, 7) X(k, s, 8)
 #else
 #define HN_DW_PIXELS 4
-#define HN_DW_FULL(X, k, s) X(k, s, 4)
-#define HN_DW_WIDTHS(X, k, s) X(k, s, 1) X(k, s, 2) X(k, s, 3) X(k, s, 4)
 #endif
 #if HN_LANES > 4 && defined(__GNUC__)
 #define HN_IN_REGISTER(v) __asm__("" : "+v"(v))
 #else
 #define HN_IN_REGISTER(v) (void)(v)
 #endif
-#define HN_DW_EACH(WHICH, X) WHICH(X, 3, 1) WHICH(X, 3, 2) WHICH(X, 5, 1) WHICH(X, 5, 2)
 
 /* A vector of a pixel: its lanes from dw_first() on, or those that are asked for of the whole block. */
 #if !HN_DW_SPREADS
@@ -165,22 +156,103 @@ HN_INLINE void dw_tile(const dw_row *r, int64_t x, int64_t in_x, int lane, const
   dw_store(r, acc, pixels, x, lane);
 }
 
-#define HN_DEFINE_DW(k, s, p)                                                                                          \
-  HN_OUTLINE void dw_end_##k##_##s##_##p(const dw_row *r, int64_t x, int64_t in_x, int lane) {                         \
-    dw_tile(r, x, in_x, lane, k, s, p, 1);                                                                             \
-  }
-#define HN_DEFINE_DW_FULL(k, s, p)                                                                                     \
-  HN_OUTLINE void dw_full_##k##_##s(const dw_row *r, int64_t x, int64_t in_x, int lane) {                              \
-    dw_tile(r, x, in_x, lane, k, s, p, 0);                                                                             \
-  }
-HN_DW_EACH(HN_DW_WIDTHS, HN_DEFINE_DW)
-HN_DW_EACH(HN_DW_FULL, HN_DEFINE_DW_FULL)
+/* The tiles: kernel, stride, pixels. i is in_x. */
+HN_OUTLINE void dw_end_3_1_1(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 1, 1); }
+HN_OUTLINE void dw_end_3_1_2(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 2, 1); }
+HN_OUTLINE void dw_end_3_1_3(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 3, 1); }
+HN_OUTLINE void dw_end_3_1_4(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 4, 1); }
+HN_OUTLINE void dw_end_3_2_1(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 1, 1); }
+HN_OUTLINE void dw_end_3_2_2(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 2, 1); }
+HN_OUTLINE void dw_end_3_2_3(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 3, 1); }
+HN_OUTLINE void dw_end_3_2_4(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 4, 1); }
+HN_OUTLINE void dw_end_5_1_1(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 1, 1); }
+HN_OUTLINE void dw_end_5_1_2(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 2, 1); }
+HN_OUTLINE void dw_end_5_1_3(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 3, 1); }
+HN_OUTLINE void dw_end_5_1_4(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 4, 1); }
+HN_OUTLINE void dw_end_5_2_1(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 1, 1); }
+HN_OUTLINE void dw_end_5_2_2(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 2, 1); }
+HN_OUTLINE void dw_end_5_2_3(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 3, 1); }
+HN_OUTLINE void dw_end_5_2_4(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 4, 1); }
+#if HN_DW_PIXELS >= 8
+HN_OUTLINE void dw_end_3_1_5(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 5, 1); }
+HN_OUTLINE void dw_end_3_1_6(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 6, 1); }
+HN_OUTLINE void dw_end_3_1_7(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 7, 1); }
+HN_OUTLINE void dw_end_3_1_8(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 8, 1); }
+HN_OUTLINE void dw_end_3_2_5(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 5, 1); }
+HN_OUTLINE void dw_end_3_2_6(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 6, 1); }
+HN_OUTLINE void dw_end_3_2_7(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 7, 1); }
+HN_OUTLINE void dw_end_3_2_8(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 8, 1); }
+HN_OUTLINE void dw_end_5_1_5(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 5, 1); }
+HN_OUTLINE void dw_end_5_1_6(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 6, 1); }
+HN_OUTLINE void dw_end_5_1_7(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 7, 1); }
+HN_OUTLINE void dw_end_5_1_8(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 8, 1); }
+HN_OUTLINE void dw_end_5_2_5(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 5, 1); }
+HN_OUTLINE void dw_end_5_2_6(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 6, 1); }
+HN_OUTLINE void dw_end_5_2_7(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 7, 1); }
+HN_OUTLINE void dw_end_5_2_8(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 8, 1); }
+#endif
+#if HN_DW_PIXELS == 14
+HN_OUTLINE void dw_end_3_1_9(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 9, 1); }
+HN_OUTLINE void dw_end_3_1_10(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 10, 1); }
+HN_OUTLINE void dw_end_3_1_11(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 11, 1); }
+HN_OUTLINE void dw_end_3_1_12(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 12, 1); }
+HN_OUTLINE void dw_end_3_1_13(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 13, 1); }
+HN_OUTLINE void dw_end_3_1_14(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 1, 14, 1); }
+HN_OUTLINE void dw_end_3_2_9(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 9, 1); }
+HN_OUTLINE void dw_end_3_2_10(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 10, 1); }
+HN_OUTLINE void dw_end_3_2_11(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 11, 1); }
+HN_OUTLINE void dw_end_3_2_12(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 12, 1); }
+HN_OUTLINE void dw_end_3_2_13(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 13, 1); }
+HN_OUTLINE void dw_end_3_2_14(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 3, 2, 14, 1); }
+HN_OUTLINE void dw_end_5_1_9(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 9, 1); }
+HN_OUTLINE void dw_end_5_1_10(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 10, 1); }
+HN_OUTLINE void dw_end_5_1_11(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 11, 1); }
+HN_OUTLINE void dw_end_5_1_12(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 12, 1); }
+HN_OUTLINE void dw_end_5_1_13(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 13, 1); }
+HN_OUTLINE void dw_end_5_1_14(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 1, 14, 1); }
+HN_OUTLINE void dw_end_5_2_9(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 9, 1); }
+HN_OUTLINE void dw_end_5_2_10(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 10, 1); }
+HN_OUTLINE void dw_end_5_2_11(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 11, 1); }
+HN_OUTLINE void dw_end_5_2_12(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 12, 1); }
+HN_OUTLINE void dw_end_5_2_13(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 13, 1); }
+HN_OUTLINE void dw_end_5_2_14(const dw_row *r, int64_t x, int64_t i, int lane) { dw_tile(r, x, i, lane, 5, 2, 14, 1); }
+#endif
 
-#define HN_ENTRY_DW(k, s, p) [k == 5][s - 1][p] = dw_end_##k##_##s##_##p,
-#define HN_ENTRY_DW_FULL(k, s, p) [k == 5][s - 1][0] = dw_full_##k##_##s,
+HN_OUTLINE void dw_full_3_1(const dw_row *r, int64_t x, int64_t in_x, int lane) {
+  dw_tile(r, x, in_x, lane, 3, 1, HN_DW_PIXELS, 0);
+}
+HN_OUTLINE void dw_full_3_2(const dw_row *r, int64_t x, int64_t in_x, int lane) {
+  dw_tile(r, x, in_x, lane, 3, 2, HN_DW_PIXELS, 0);
+}
+HN_OUTLINE void dw_full_5_1(const dw_row *r, int64_t x, int64_t in_x, int lane) {
+  dw_tile(r, x, in_x, lane, 5, 1, HN_DW_PIXELS, 0);
+}
+HN_OUTLINE void dw_full_5_2(const dw_row *r, int64_t x, int64_t in_x, int lane) {
+  dw_tile(r, x, in_x, lane, 5, 2, HN_DW_PIXELS, 0);
+}
+
 /* [kernel][stride][pixels]; at 0 the widest tile with all of its taps inside the row. */
-static dw_function *const dw_tiles[2][2][HN_DW_PIXELS + 1] = {HN_DW_EACH(HN_DW_WIDTHS, HN_ENTRY_DW)
-                                                                  HN_DW_EACH(HN_DW_FULL, HN_ENTRY_DW_FULL)};
+static dw_function *const dw_tiles[2][2][HN_DW_PIXELS + 1] = {
+    [0][0][0] = dw_full_3_1,    [0][1][0] = dw_full_3_2,    [1][0][0] = dw_full_5_1,    [1][1][0] = dw_full_5_2,
+    [0][0][1] = dw_end_3_1_1,   [0][0][2] = dw_end_3_1_2,   [0][0][3] = dw_end_3_1_3,   [0][0][4] = dw_end_3_1_4,
+    [0][1][1] = dw_end_3_2_1,   [0][1][2] = dw_end_3_2_2,   [0][1][3] = dw_end_3_2_3,   [0][1][4] = dw_end_3_2_4,
+    [1][0][1] = dw_end_5_1_1,   [1][0][2] = dw_end_5_1_2,   [1][0][3] = dw_end_5_1_3,   [1][0][4] = dw_end_5_1_4,
+    [1][1][1] = dw_end_5_2_1,   [1][1][2] = dw_end_5_2_2,   [1][1][3] = dw_end_5_2_3,   [1][1][4] = dw_end_5_2_4,
+#if HN_DW_PIXELS >= 8
+    [0][0][5] = dw_end_3_1_5,   [0][0][6] = dw_end_3_1_6,   [0][0][7] = dw_end_3_1_7,   [0][0][8] = dw_end_3_1_8,
+    [0][1][5] = dw_end_3_2_5,   [0][1][6] = dw_end_3_2_6,   [0][1][7] = dw_end_3_2_7,   [0][1][8] = dw_end_3_2_8,
+    [1][0][5] = dw_end_5_1_5,   [1][0][6] = dw_end_5_1_6,   [1][0][7] = dw_end_5_1_7,   [1][0][8] = dw_end_5_1_8,
+    [1][1][5] = dw_end_5_2_5,   [1][1][6] = dw_end_5_2_6,   [1][1][7] = dw_end_5_2_7,   [1][1][8] = dw_end_5_2_8,
+#endif
+#if HN_DW_PIXELS == 14
+    [0][0][9] = dw_end_3_1_9,   [0][0][10] = dw_end_3_1_10, [0][0][11] = dw_end_3_1_11, [0][0][12] = dw_end_3_1_12,
+    [0][0][13] = dw_end_3_1_13, [0][0][14] = dw_end_3_1_14, [0][1][9] = dw_end_3_2_9,   [0][1][10] = dw_end_3_2_10,
+    [0][1][11] = dw_end_3_2_11, [0][1][12] = dw_end_3_2_12, [0][1][13] = dw_end_3_2_13, [0][1][14] = dw_end_3_2_14,
+    [1][0][9] = dw_end_5_1_9,   [1][0][10] = dw_end_5_1_10, [1][0][11] = dw_end_5_1_11, [1][0][12] = dw_end_5_1_12,
+    [1][0][13] = dw_end_5_1_13, [1][0][14] = dw_end_5_1_14, [1][1][9] = dw_end_5_2_9,   [1][1][10] = dw_end_5_2_10,
+    [1][1][11] = dw_end_5_2_11, [1][1][12] = dw_end_5_2_12, [1][1][13] = dw_end_5_2_13, [1][1][14] = dw_end_5_2_14,
+#endif
+};
 #endif
 
 /* One output at x: taps kx in [begin, end), the first of them at in. */

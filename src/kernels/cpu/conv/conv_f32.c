@@ -12,15 +12,6 @@
 #define HN_TAPS_KEPT 26 /* 5x5 and one */
 #define HN_POINTERS 16  /* more than the widest tile, and whole vectors */
 
-/* Row tiles at stride 1: the largest, and what remainders of common widths need; at stride 2 the largest. */
-#if HN_LANES == 16
-#define HN_ROW_TILES(X) X(1, 14) X(2, 7) X(2, 8) X(2, 10) X(2, 11) X(2, 12) X(2, 13) X(2, 14) X(3, 7) X(3, 8) X(4, 6)
-#elif HN_LANES == 8
-#define HN_ROW_TILES(X) X(1, 10) X(2, 4) X(2, 5) X(2, 6) X(3, 4)
-#else
-#define HN_ROW_TILES(X) X(1, 3) X(1, 4) X(2, 2)
-#endif
-
 static const float zeros[HN_BLOCK];
 
 /* One tap of a row tile: all pixels, or without the first or the last, which is in the padding. */
@@ -123,23 +114,124 @@ HN_INLINE void tile_anywhere(const conv_tile *t, const int blocks, const int pix
   conv_tile_store(acc, blocks, pixels, t);
 }
 
-#define HN_DEFINE_ANYWHERE(b, p)                                                                                       \
-  HN_OUTLINE void tile_anywhere_##b##_##p(const conv_tile *t) { tile_anywhere(t, b, p); }
-#define HN_DEFINE_ROW_1(b, p)                                                                                          \
-  HN_OUTLINE void tile_row_1_##b##_##p(const conv_tile *t) { tile_row(t, b, p, 1); }
-#define HN_DEFINE_ROW_2(b, p)                                                                                          \
-  HN_OUTLINE void tile_row_2_##b##_##p(const conv_tile *t) { tile_row(t, b, p, 2); }
-HN_TILES(HN_DEFINE_ANYWHERE)
-HN_ROW_TILES(HN_DEFINE_ROW_1)
-HN_LARGEST_TILES(HN_DEFINE_ROW_2)
+HN_OUTLINE void tile_anywhere_1_1(const conv_tile *t) { tile_anywhere(t, 1, 1); }
+HN_OUTLINE void tile_anywhere_1_2(const conv_tile *t) { tile_anywhere(t, 1, 2); }
+HN_OUTLINE void tile_anywhere_1_3(const conv_tile *t) { tile_anywhere(t, 1, 3); }
+HN_OUTLINE void tile_anywhere_1_4(const conv_tile *t) { tile_anywhere(t, 1, 4); }
+HN_OUTLINE void tile_anywhere_2_1(const conv_tile *t) { tile_anywhere(t, 2, 1); }
+HN_OUTLINE void tile_anywhere_2_2(const conv_tile *t) { tile_anywhere(t, 2, 2); }
+#if HN_LANES >= 8
+HN_OUTLINE void tile_anywhere_1_5(const conv_tile *t) { tile_anywhere(t, 1, 5); }
+HN_OUTLINE void tile_anywhere_1_6(const conv_tile *t) { tile_anywhere(t, 1, 6); }
+HN_OUTLINE void tile_anywhere_1_7(const conv_tile *t) { tile_anywhere(t, 1, 7); }
+HN_OUTLINE void tile_anywhere_1_8(const conv_tile *t) { tile_anywhere(t, 1, 8); }
+HN_OUTLINE void tile_anywhere_1_9(const conv_tile *t) { tile_anywhere(t, 1, 9); }
+HN_OUTLINE void tile_anywhere_1_10(const conv_tile *t) { tile_anywhere(t, 1, 10); }
+HN_OUTLINE void tile_anywhere_2_3(const conv_tile *t) { tile_anywhere(t, 2, 3); }
+HN_OUTLINE void tile_anywhere_2_4(const conv_tile *t) { tile_anywhere(t, 2, 4); }
+HN_OUTLINE void tile_anywhere_2_5(const conv_tile *t) { tile_anywhere(t, 2, 5); }
+HN_OUTLINE void tile_anywhere_2_6(const conv_tile *t) { tile_anywhere(t, 2, 6); }
+HN_OUTLINE void tile_anywhere_3_1(const conv_tile *t) { tile_anywhere(t, 3, 1); }
+HN_OUTLINE void tile_anywhere_3_2(const conv_tile *t) { tile_anywhere(t, 3, 2); }
+HN_OUTLINE void tile_anywhere_3_3(const conv_tile *t) { tile_anywhere(t, 3, 3); }
+HN_OUTLINE void tile_anywhere_3_4(const conv_tile *t) { tile_anywhere(t, 3, 4); }
+#endif
+#if HN_LANES == 16
+HN_OUTLINE void tile_anywhere_1_11(const conv_tile *t) { tile_anywhere(t, 1, 11); }
+HN_OUTLINE void tile_anywhere_1_12(const conv_tile *t) { tile_anywhere(t, 1, 12); }
+HN_OUTLINE void tile_anywhere_1_13(const conv_tile *t) { tile_anywhere(t, 1, 13); }
+HN_OUTLINE void tile_anywhere_1_14(const conv_tile *t) { tile_anywhere(t, 1, 14); }
+HN_OUTLINE void tile_anywhere_2_7(const conv_tile *t) { tile_anywhere(t, 2, 7); }
+HN_OUTLINE void tile_anywhere_2_8(const conv_tile *t) { tile_anywhere(t, 2, 8); }
+HN_OUTLINE void tile_anywhere_2_9(const conv_tile *t) { tile_anywhere(t, 2, 9); }
+HN_OUTLINE void tile_anywhere_2_10(const conv_tile *t) { tile_anywhere(t, 2, 10); }
+HN_OUTLINE void tile_anywhere_2_11(const conv_tile *t) { tile_anywhere(t, 2, 11); }
+HN_OUTLINE void tile_anywhere_2_12(const conv_tile *t) { tile_anywhere(t, 2, 12); }
+HN_OUTLINE void tile_anywhere_2_13(const conv_tile *t) { tile_anywhere(t, 2, 13); }
+HN_OUTLINE void tile_anywhere_2_14(const conv_tile *t) { tile_anywhere(t, 2, 14); }
+HN_OUTLINE void tile_anywhere_3_5(const conv_tile *t) { tile_anywhere(t, 3, 5); }
+HN_OUTLINE void tile_anywhere_3_6(const conv_tile *t) { tile_anywhere(t, 3, 6); }
+HN_OUTLINE void tile_anywhere_3_7(const conv_tile *t) { tile_anywhere(t, 3, 7); }
+HN_OUTLINE void tile_anywhere_3_8(const conv_tile *t) { tile_anywhere(t, 3, 8); }
+HN_OUTLINE void tile_anywhere_4_1(const conv_tile *t) { tile_anywhere(t, 4, 1); }
+HN_OUTLINE void tile_anywhere_4_2(const conv_tile *t) { tile_anywhere(t, 4, 2); }
+HN_OUTLINE void tile_anywhere_4_3(const conv_tile *t) { tile_anywhere(t, 4, 3); }
+HN_OUTLINE void tile_anywhere_4_4(const conv_tile *t) { tile_anywhere(t, 4, 4); }
+HN_OUTLINE void tile_anywhere_4_5(const conv_tile *t) { tile_anywhere(t, 4, 5); }
+HN_OUTLINE void tile_anywhere_4_6(const conv_tile *t) { tile_anywhere(t, 4, 6); }
+#endif
+
+/* Row tiles at stride 1: the largest, and what remainders of common widths need; at stride 2 the largest. */
+#if HN_LANES == 16
+HN_OUTLINE void tile_row_1_1_14(const conv_tile *t) { tile_row(t, 1, 14, 1); }
+HN_OUTLINE void tile_row_1_2_7(const conv_tile *t) { tile_row(t, 2, 7, 1); }
+HN_OUTLINE void tile_row_1_2_8(const conv_tile *t) { tile_row(t, 2, 8, 1); }
+HN_OUTLINE void tile_row_1_2_10(const conv_tile *t) { tile_row(t, 2, 10, 1); }
+HN_OUTLINE void tile_row_1_2_11(const conv_tile *t) { tile_row(t, 2, 11, 1); }
+HN_OUTLINE void tile_row_1_2_12(const conv_tile *t) { tile_row(t, 2, 12, 1); }
+HN_OUTLINE void tile_row_1_2_13(const conv_tile *t) { tile_row(t, 2, 13, 1); }
+HN_OUTLINE void tile_row_1_2_14(const conv_tile *t) { tile_row(t, 2, 14, 1); }
+HN_OUTLINE void tile_row_1_3_7(const conv_tile *t) { tile_row(t, 3, 7, 1); }
+HN_OUTLINE void tile_row_1_3_8(const conv_tile *t) { tile_row(t, 3, 8, 1); }
+HN_OUTLINE void tile_row_1_4_6(const conv_tile *t) { tile_row(t, 4, 6, 1); }
+HN_OUTLINE void tile_row_2_1_14(const conv_tile *t) { tile_row(t, 1, 14, 2); }
+HN_OUTLINE void tile_row_2_2_14(const conv_tile *t) { tile_row(t, 2, 14, 2); }
+HN_OUTLINE void tile_row_2_3_8(const conv_tile *t) { tile_row(t, 3, 8, 2); }
+HN_OUTLINE void tile_row_2_4_6(const conv_tile *t) { tile_row(t, 4, 6, 2); }
+#elif HN_LANES == 8
+HN_OUTLINE void tile_row_1_1_10(const conv_tile *t) { tile_row(t, 1, 10, 1); }
+HN_OUTLINE void tile_row_1_2_4(const conv_tile *t) { tile_row(t, 2, 4, 1); }
+HN_OUTLINE void tile_row_1_2_5(const conv_tile *t) { tile_row(t, 2, 5, 1); }
+HN_OUTLINE void tile_row_1_2_6(const conv_tile *t) { tile_row(t, 2, 6, 1); }
+HN_OUTLINE void tile_row_1_3_4(const conv_tile *t) { tile_row(t, 3, 4, 1); }
+HN_OUTLINE void tile_row_2_1_10(const conv_tile *t) { tile_row(t, 1, 10, 2); }
+HN_OUTLINE void tile_row_2_2_6(const conv_tile *t) { tile_row(t, 2, 6, 2); }
+HN_OUTLINE void tile_row_2_3_4(const conv_tile *t) { tile_row(t, 3, 4, 2); }
+#else
+HN_OUTLINE void tile_row_1_1_3(const conv_tile *t) { tile_row(t, 1, 3, 1); }
+HN_OUTLINE void tile_row_1_1_4(const conv_tile *t) { tile_row(t, 1, 4, 1); }
+HN_OUTLINE void tile_row_1_2_2(const conv_tile *t) { tile_row(t, 2, 2, 1); }
+HN_OUTLINE void tile_row_2_1_4(const conv_tile *t) { tile_row(t, 1, 4, 2); }
+HN_OUTLINE void tile_row_2_2_2(const conv_tile *t) { tile_row(t, 2, 2, 2); }
+#endif
 
 typedef void tile_function(const conv_tile *);
-#define HN_ENTRY_ANYWHERE(b, p) [0][b][p] = tile_anywhere_##b##_##p,
-#define HN_ENTRY_ROW_1(b, p) [1][b][p] = tile_row_1_##b##_##p,
-#define HN_ENTRY_ROW_2(b, p) [2][b][p] = tile_row_2_##b##_##p,
 /* [stride, 0 for any][blocks][pixels]; a missing row tile is done by the one that can do any. */
-static tile_function *const tiles[3][HN_TILE_BLOCKS + 1][15] = {HN_TILES(HN_ENTRY_ANYWHERE) HN_ROW_TILES(HN_ENTRY_ROW_1)
-                                                                    HN_LARGEST_TILES(HN_ENTRY_ROW_2)};
+static tile_function *const tiles[3][HN_TILE_BLOCKS + 1][15] = {
+    [0][1][1] = tile_anywhere_1_1,   [0][1][2] = tile_anywhere_1_2,   [0][1][3] = tile_anywhere_1_3,
+    [0][1][4] = tile_anywhere_1_4,   [0][2][1] = tile_anywhere_2_1,   [0][2][2] = tile_anywhere_2_2,
+#if HN_LANES >= 8
+    [0][1][5] = tile_anywhere_1_5,   [0][1][6] = tile_anywhere_1_6,   [0][1][7] = tile_anywhere_1_7,
+    [0][1][8] = tile_anywhere_1_8,   [0][1][9] = tile_anywhere_1_9,   [0][1][10] = tile_anywhere_1_10,
+    [0][2][3] = tile_anywhere_2_3,   [0][2][4] = tile_anywhere_2_4,   [0][2][5] = tile_anywhere_2_5,
+    [0][2][6] = tile_anywhere_2_6,   [0][3][1] = tile_anywhere_3_1,   [0][3][2] = tile_anywhere_3_2,
+    [0][3][3] = tile_anywhere_3_3,   [0][3][4] = tile_anywhere_3_4,
+#endif
+#if HN_LANES == 16
+    [0][1][11] = tile_anywhere_1_11, [0][1][12] = tile_anywhere_1_12, [0][1][13] = tile_anywhere_1_13,
+    [0][1][14] = tile_anywhere_1_14, [0][2][7] = tile_anywhere_2_7,   [0][2][8] = tile_anywhere_2_8,
+    [0][2][9] = tile_anywhere_2_9,   [0][2][10] = tile_anywhere_2_10, [0][2][11] = tile_anywhere_2_11,
+    [0][2][12] = tile_anywhere_2_12, [0][2][13] = tile_anywhere_2_13, [0][2][14] = tile_anywhere_2_14,
+    [0][3][5] = tile_anywhere_3_5,   [0][3][6] = tile_anywhere_3_6,   [0][3][7] = tile_anywhere_3_7,
+    [0][3][8] = tile_anywhere_3_8,   [0][4][1] = tile_anywhere_4_1,   [0][4][2] = tile_anywhere_4_2,
+    [0][4][3] = tile_anywhere_4_3,   [0][4][4] = tile_anywhere_4_4,   [0][4][5] = tile_anywhere_4_5,
+    [0][4][6] = tile_anywhere_4_6,
+#endif
+#if HN_LANES == 16
+    [1][1][14] = tile_row_1_1_14,    [1][2][7] = tile_row_1_2_7,      [1][2][8] = tile_row_1_2_8,
+    [1][2][10] = tile_row_1_2_10,    [1][2][11] = tile_row_1_2_11,    [1][2][12] = tile_row_1_2_12,
+    [1][2][13] = tile_row_1_2_13,    [1][2][14] = tile_row_1_2_14,    [1][3][7] = tile_row_1_3_7,
+    [1][3][8] = tile_row_1_3_8,      [1][4][6] = tile_row_1_4_6,      [2][1][14] = tile_row_2_1_14,
+    [2][2][14] = tile_row_2_2_14,    [2][3][8] = tile_row_2_3_8,      [2][4][6] = tile_row_2_4_6,
+#elif HN_LANES == 8
+    [1][1][10] = tile_row_1_1_10,  [1][2][4] = tile_row_1_2_4,    [1][2][5] = tile_row_1_2_5,
+    [1][2][6] = tile_row_1_2_6,    [1][3][4] = tile_row_1_3_4,    [2][1][10] = tile_row_2_1_10,
+    [2][2][6] = tile_row_2_2_6,    [2][3][4] = tile_row_2_3_4,
+#else
+    [1][1][3] = tile_row_1_1_3,    [1][1][4] = tile_row_1_1_4,    [1][2][2] = tile_row_1_2_2,
+    [2][1][4] = tile_row_2_1_4,    [2][2][2] = tile_row_2_2_2,
+#endif
+};
 
 /* Whether tiles should end with each row. Else they run over the rows' ends: for a narrow image, whose thinnest
  * tile would have too few independent sums, and at stride 2 below a full tile, where row tiles gain nothing. */

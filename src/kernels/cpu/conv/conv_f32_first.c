@@ -6,16 +6,7 @@
 /* isa: c avx2 avx512 */
 #include "kernels/cpu/conv/conv_tile_f32.inc.h"
 
-#if HN_LANES == 16
 #define HN_FIRST_BLOCKS 2
-#define HN_FIRST_TILES(X) HN_UP_TO_14(X, 1) HN_UP_TO_14(X, 2)
-#elif HN_LANES == 8
-#define HN_FIRST_BLOCKS 2
-#define HN_FIRST_TILES(X) HN_UP_TO_10(X, 1) HN_UP_TO_6(X, 2)
-#else
-#define HN_FIRST_BLOCKS 2
-#define HN_FIRST_TILES(X) HN_TILES(X)
-#endif
 
 /* Taps of a tile: ky in [ky_begin, ky_end), kx likewise, valid for all its pixels. */
 typedef struct taps {
@@ -39,14 +30,6 @@ HN_INLINE void tile_first(const conv_tile *t, const taps *k, const int blocks, c
   conv_tile_store(acc, blocks, pixels, t);
 }
 
-#define HN_DEFINE_FIRST(b, p)                                                                                          \
-  HN_OUTLINE void tile_first_##b##_##p(const conv_tile *t, const taps *k) {                                            \
-    tile_first(t, k, b, p, t->conv->stride_width);                                                                     \
-  }
-#define HN_DEFINE_FULL(b, p)                                                                                           \
-  HN_OUTLINE void tile_full_1_##b(const conv_tile *t, const taps *k) { tile_first(t, k, b, p, 1); }                    \
-  HN_OUTLINE void tile_full_2_##b(const conv_tile *t, const taps *k) { tile_first(t, k, b, p, 2); }
-#define HN_FIRST_FULL(X) X(1, HN_FIRST_PIXELS_1) X(2, HN_FIRST_PIXELS_2)
 #if HN_LANES == 16
 #define HN_FIRST_PIXELS_1 14
 #define HN_FIRST_PIXELS_2 14
@@ -57,14 +40,61 @@ HN_INLINE void tile_first(const conv_tile *t, const taps *k, const int blocks, c
 #define HN_FIRST_PIXELS_1 4
 #define HN_FIRST_PIXELS_2 2
 #endif
-HN_FIRST_TILES(HN_DEFINE_FIRST)
-HN_FIRST_FULL(HN_DEFINE_FULL)
+HN_OUTLINE void tile_first_1_1(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 1, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_2(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 2, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_3(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 3, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_4(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 4, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_1(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 1, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_2(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 2, t->conv->stride_width); }
+#if HN_LANES >= 8
+HN_OUTLINE void tile_first_1_5(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 5, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_6(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 6, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_7(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 7, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_8(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 8, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_9(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 9, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_10(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 10, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_3(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 3, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_4(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 4, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_5(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 5, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_6(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 6, t->conv->stride_width); }
+#endif
+#if HN_LANES == 16
+HN_OUTLINE void tile_first_1_11(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 11, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_12(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 12, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_13(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 13, t->conv->stride_width); }
+HN_OUTLINE void tile_first_1_14(const conv_tile *t, const taps *k) { tile_first(t, k, 1, 14, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_7(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 7, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_8(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 8, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_9(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 9, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_10(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 10, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_11(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 11, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_12(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 12, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_13(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 13, t->conv->stride_width); }
+HN_OUTLINE void tile_first_2_14(const conv_tile *t, const taps *k) { tile_first(t, k, 2, 14, t->conv->stride_width); }
+#endif
+
+HN_OUTLINE void tile_full_1_1(const conv_tile *t, const taps *k) { tile_first(t, k, 1, HN_FIRST_PIXELS_1, 1); }
+HN_OUTLINE void tile_full_2_1(const conv_tile *t, const taps *k) { tile_first(t, k, 1, HN_FIRST_PIXELS_1, 2); }
+HN_OUTLINE void tile_full_1_2(const conv_tile *t, const taps *k) { tile_first(t, k, 2, HN_FIRST_PIXELS_2, 1); }
+HN_OUTLINE void tile_full_2_2(const conv_tile *t, const taps *k) { tile_first(t, k, 2, HN_FIRST_PIXELS_2, 2); }
 
 typedef void tile_function(const conv_tile *, const taps *);
-#define HN_ENTRY_FIRST(b, p) [b][p] = tile_first_##b##_##p,
-#define HN_ENTRY_FULL(b, p) [b] = {NULL, tile_full_1_##b, tile_full_2_##b},
-static tile_function *const tiles[HN_FIRST_BLOCKS + 1][15] = {HN_FIRST_TILES(HN_ENTRY_FIRST)};
-static tile_function *const full_tiles[HN_FIRST_BLOCKS + 1][3] = {HN_FIRST_FULL(HN_ENTRY_FULL)};
+static tile_function *const tiles[HN_FIRST_BLOCKS + 1][15] = {
+    [1][1] = tile_first_1_1,   [1][2] = tile_first_1_2,   [1][3] = tile_first_1_3,   [1][4] = tile_first_1_4,
+    [2][1] = tile_first_2_1,   [2][2] = tile_first_2_2,
+#if HN_LANES >= 8
+    [1][5] = tile_first_1_5,   [1][6] = tile_first_1_6,   [1][7] = tile_first_1_7,   [1][8] = tile_first_1_8,
+    [1][9] = tile_first_1_9,   [1][10] = tile_first_1_10, [2][3] = tile_first_2_3,   [2][4] = tile_first_2_4,
+    [2][5] = tile_first_2_5,   [2][6] = tile_first_2_6,
+#endif
+#if HN_LANES == 16
+    [1][11] = tile_first_1_11, [1][12] = tile_first_1_12, [1][13] = tile_first_1_13, [1][14] = tile_first_1_14,
+    [2][7] = tile_first_2_7,   [2][8] = tile_first_2_8,   [2][9] = tile_first_2_9,   [2][10] = tile_first_2_10,
+    [2][11] = tile_first_2_11, [2][12] = tile_first_2_12, [2][13] = tile_first_2_13, [2][14] = tile_first_2_14,
+#endif
+};
+static tile_function *const full_tiles[HN_FIRST_BLOCKS + 1][3] = {
+    [1] = {NULL, tile_full_1_1, tile_full_2_1}, [2] = {NULL, tile_full_1_2, tile_full_2_2}};
 
 /* One row of output, from its first pixel; t's offset is that pixel's. */
 static void first_row(conv_tile *t, int64_t row_offset) {

@@ -45,15 +45,58 @@ HN_INLINE void tile_sparse(const conv_tile *t, const int blocks, const int pixel
 }
 
 /* Blocks x pixels: the accumulators leave registers for weights, places, one pixel and what is picked of it. */
-#define HN_UP_TO_12(X, b) HN_UP_TO_10(X, b) X(b, 11) X(b, 12)
-#define SPARSE_TILES(X) HN_UP_TO_14(X, 1) HN_UP_TO_12(X, 2) HN_UP_TO_6(X, 3) X(3, 7) HN_UP_TO_4(X, 4) X(4, 5)
 static const int sparse_pixels[HN_TILE_BLOCKS + 1] = {0, 14, 12, 7, 5};
 
-#define DEFINE(b, p)                                                                                                   \
-  HN_OUTLINE void tile_sparse_##b##_##p(const conv_tile *t) { tile_sparse(t, b, p); }
-#define ENTRY(b, p) [b][p] = tile_sparse_##b##_##p,
-SPARSE_TILES(DEFINE)
-static void (*const tiles[HN_TILE_BLOCKS + 1][15])(const conv_tile *) = {SPARSE_TILES(ENTRY)};
+HN_OUTLINE void tile_sparse_1_1(const conv_tile *t) { tile_sparse(t, 1, 1); }
+HN_OUTLINE void tile_sparse_1_2(const conv_tile *t) { tile_sparse(t, 1, 2); }
+HN_OUTLINE void tile_sparse_1_3(const conv_tile *t) { tile_sparse(t, 1, 3); }
+HN_OUTLINE void tile_sparse_1_4(const conv_tile *t) { tile_sparse(t, 1, 4); }
+HN_OUTLINE void tile_sparse_1_5(const conv_tile *t) { tile_sparse(t, 1, 5); }
+HN_OUTLINE void tile_sparse_1_6(const conv_tile *t) { tile_sparse(t, 1, 6); }
+HN_OUTLINE void tile_sparse_1_7(const conv_tile *t) { tile_sparse(t, 1, 7); }
+HN_OUTLINE void tile_sparse_1_8(const conv_tile *t) { tile_sparse(t, 1, 8); }
+HN_OUTLINE void tile_sparse_1_9(const conv_tile *t) { tile_sparse(t, 1, 9); }
+HN_OUTLINE void tile_sparse_1_10(const conv_tile *t) { tile_sparse(t, 1, 10); }
+HN_OUTLINE void tile_sparse_1_11(const conv_tile *t) { tile_sparse(t, 1, 11); }
+HN_OUTLINE void tile_sparse_1_12(const conv_tile *t) { tile_sparse(t, 1, 12); }
+HN_OUTLINE void tile_sparse_1_13(const conv_tile *t) { tile_sparse(t, 1, 13); }
+HN_OUTLINE void tile_sparse_1_14(const conv_tile *t) { tile_sparse(t, 1, 14); }
+HN_OUTLINE void tile_sparse_2_1(const conv_tile *t) { tile_sparse(t, 2, 1); }
+HN_OUTLINE void tile_sparse_2_2(const conv_tile *t) { tile_sparse(t, 2, 2); }
+HN_OUTLINE void tile_sparse_2_3(const conv_tile *t) { tile_sparse(t, 2, 3); }
+HN_OUTLINE void tile_sparse_2_4(const conv_tile *t) { tile_sparse(t, 2, 4); }
+HN_OUTLINE void tile_sparse_2_5(const conv_tile *t) { tile_sparse(t, 2, 5); }
+HN_OUTLINE void tile_sparse_2_6(const conv_tile *t) { tile_sparse(t, 2, 6); }
+HN_OUTLINE void tile_sparse_2_7(const conv_tile *t) { tile_sparse(t, 2, 7); }
+HN_OUTLINE void tile_sparse_2_8(const conv_tile *t) { tile_sparse(t, 2, 8); }
+HN_OUTLINE void tile_sparse_2_9(const conv_tile *t) { tile_sparse(t, 2, 9); }
+HN_OUTLINE void tile_sparse_2_10(const conv_tile *t) { tile_sparse(t, 2, 10); }
+HN_OUTLINE void tile_sparse_2_11(const conv_tile *t) { tile_sparse(t, 2, 11); }
+HN_OUTLINE void tile_sparse_2_12(const conv_tile *t) { tile_sparse(t, 2, 12); }
+HN_OUTLINE void tile_sparse_3_1(const conv_tile *t) { tile_sparse(t, 3, 1); }
+HN_OUTLINE void tile_sparse_3_2(const conv_tile *t) { tile_sparse(t, 3, 2); }
+HN_OUTLINE void tile_sparse_3_3(const conv_tile *t) { tile_sparse(t, 3, 3); }
+HN_OUTLINE void tile_sparse_3_4(const conv_tile *t) { tile_sparse(t, 3, 4); }
+HN_OUTLINE void tile_sparse_3_5(const conv_tile *t) { tile_sparse(t, 3, 5); }
+HN_OUTLINE void tile_sparse_3_6(const conv_tile *t) { tile_sparse(t, 3, 6); }
+HN_OUTLINE void tile_sparse_3_7(const conv_tile *t) { tile_sparse(t, 3, 7); }
+HN_OUTLINE void tile_sparse_4_1(const conv_tile *t) { tile_sparse(t, 4, 1); }
+HN_OUTLINE void tile_sparse_4_2(const conv_tile *t) { tile_sparse(t, 4, 2); }
+HN_OUTLINE void tile_sparse_4_3(const conv_tile *t) { tile_sparse(t, 4, 3); }
+HN_OUTLINE void tile_sparse_4_4(const conv_tile *t) { tile_sparse(t, 4, 4); }
+HN_OUTLINE void tile_sparse_4_5(const conv_tile *t) { tile_sparse(t, 4, 5); }
+static void (*const tiles[HN_TILE_BLOCKS + 1][15])(const conv_tile *) = {
+    [1][1] = tile_sparse_1_1,   [1][2] = tile_sparse_1_2,   [1][3] = tile_sparse_1_3,   [1][4] = tile_sparse_1_4,
+    [1][5] = tile_sparse_1_5,   [1][6] = tile_sparse_1_6,   [1][7] = tile_sparse_1_7,   [1][8] = tile_sparse_1_8,
+    [1][9] = tile_sparse_1_9,   [1][10] = tile_sparse_1_10, [1][11] = tile_sparse_1_11, [1][12] = tile_sparse_1_12,
+    [1][13] = tile_sparse_1_13, [1][14] = tile_sparse_1_14, [2][1] = tile_sparse_2_1,   [2][2] = tile_sparse_2_2,
+    [2][3] = tile_sparse_2_3,   [2][4] = tile_sparse_2_4,   [2][5] = tile_sparse_2_5,   [2][6] = tile_sparse_2_6,
+    [2][7] = tile_sparse_2_7,   [2][8] = tile_sparse_2_8,   [2][9] = tile_sparse_2_9,   [2][10] = tile_sparse_2_10,
+    [2][11] = tile_sparse_2_11, [2][12] = tile_sparse_2_12, [3][1] = tile_sparse_3_1,   [3][2] = tile_sparse_3_2,
+    [3][3] = tile_sparse_3_3,   [3][4] = tile_sparse_3_4,   [3][5] = tile_sparse_3_5,   [3][6] = tile_sparse_3_6,
+    [3][7] = tile_sparse_3_7,   [4][1] = tile_sparse_4_1,   [4][2] = tile_sparse_4_2,   [4][3] = tile_sparse_4_3,
+    [4][4] = tile_sparse_4_4,   [4][5] = tile_sparse_4_5,
+};
 
 void HN_BLOCKED_NAME(hn_conv_f32_sparse)(const hn_conv_f32 *conv, int64_t begin, int64_t end) {
   conv_plan plan = conv_plan_make(conv, 1);

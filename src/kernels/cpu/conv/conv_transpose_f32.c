@@ -96,16 +96,139 @@ HN_INLINE void tile_scatter(const transpose_tile *tt, const int blocks, const in
   }
 }
 
-#define HN_DEFINE(b, p)                                                                                                \
-  HN_OUTLINE void tile_transpose_##b##_##p(const transpose_tile *t) { tile_transpose(t, b, p); }
-#define HN_DEFINE_SCATTER(b, p)                                                                                        \
-  HN_OUTLINE void tile_scatter_##b##_##p(const transpose_tile *t) { tile_scatter(t, b, p); }
-#define HN_ENTRY(b, p) [b][p] = tile_transpose_##b##_##p,
-#define HN_ENTRY_SCATTER(b, p) [b][p] = tile_scatter_##b##_##p,
-HN_TILES(HN_DEFINE)
-HN_TILES(HN_DEFINE_SCATTER)
-static void (*const tiles[HN_TILE_BLOCKS + 1][15])(const transpose_tile *) = {HN_TILES(HN_ENTRY)};
-static void (*const scatter_tiles[HN_TILE_BLOCKS + 1][15])(const transpose_tile *) = {HN_TILES(HN_ENTRY_SCATTER)};
+HN_OUTLINE void tile_transpose_1_1(const transpose_tile *t) { tile_transpose(t, 1, 1); }
+HN_OUTLINE void tile_transpose_1_2(const transpose_tile *t) { tile_transpose(t, 1, 2); }
+HN_OUTLINE void tile_transpose_1_3(const transpose_tile *t) { tile_transpose(t, 1, 3); }
+HN_OUTLINE void tile_transpose_1_4(const transpose_tile *t) { tile_transpose(t, 1, 4); }
+HN_OUTLINE void tile_transpose_2_1(const transpose_tile *t) { tile_transpose(t, 2, 1); }
+HN_OUTLINE void tile_transpose_2_2(const transpose_tile *t) { tile_transpose(t, 2, 2); }
+#if HN_LANES >= 8
+HN_OUTLINE void tile_transpose_1_5(const transpose_tile *t) { tile_transpose(t, 1, 5); }
+HN_OUTLINE void tile_transpose_1_6(const transpose_tile *t) { tile_transpose(t, 1, 6); }
+HN_OUTLINE void tile_transpose_1_7(const transpose_tile *t) { tile_transpose(t, 1, 7); }
+HN_OUTLINE void tile_transpose_1_8(const transpose_tile *t) { tile_transpose(t, 1, 8); }
+HN_OUTLINE void tile_transpose_1_9(const transpose_tile *t) { tile_transpose(t, 1, 9); }
+HN_OUTLINE void tile_transpose_1_10(const transpose_tile *t) { tile_transpose(t, 1, 10); }
+HN_OUTLINE void tile_transpose_2_3(const transpose_tile *t) { tile_transpose(t, 2, 3); }
+HN_OUTLINE void tile_transpose_2_4(const transpose_tile *t) { tile_transpose(t, 2, 4); }
+HN_OUTLINE void tile_transpose_2_5(const transpose_tile *t) { tile_transpose(t, 2, 5); }
+HN_OUTLINE void tile_transpose_2_6(const transpose_tile *t) { tile_transpose(t, 2, 6); }
+HN_OUTLINE void tile_transpose_3_1(const transpose_tile *t) { tile_transpose(t, 3, 1); }
+HN_OUTLINE void tile_transpose_3_2(const transpose_tile *t) { tile_transpose(t, 3, 2); }
+HN_OUTLINE void tile_transpose_3_3(const transpose_tile *t) { tile_transpose(t, 3, 3); }
+HN_OUTLINE void tile_transpose_3_4(const transpose_tile *t) { tile_transpose(t, 3, 4); }
+#endif
+#if HN_LANES == 16
+HN_OUTLINE void tile_transpose_1_11(const transpose_tile *t) { tile_transpose(t, 1, 11); }
+HN_OUTLINE void tile_transpose_1_12(const transpose_tile *t) { tile_transpose(t, 1, 12); }
+HN_OUTLINE void tile_transpose_1_13(const transpose_tile *t) { tile_transpose(t, 1, 13); }
+HN_OUTLINE void tile_transpose_1_14(const transpose_tile *t) { tile_transpose(t, 1, 14); }
+HN_OUTLINE void tile_transpose_2_7(const transpose_tile *t) { tile_transpose(t, 2, 7); }
+HN_OUTLINE void tile_transpose_2_8(const transpose_tile *t) { tile_transpose(t, 2, 8); }
+HN_OUTLINE void tile_transpose_2_9(const transpose_tile *t) { tile_transpose(t, 2, 9); }
+HN_OUTLINE void tile_transpose_2_10(const transpose_tile *t) { tile_transpose(t, 2, 10); }
+HN_OUTLINE void tile_transpose_2_11(const transpose_tile *t) { tile_transpose(t, 2, 11); }
+HN_OUTLINE void tile_transpose_2_12(const transpose_tile *t) { tile_transpose(t, 2, 12); }
+HN_OUTLINE void tile_transpose_2_13(const transpose_tile *t) { tile_transpose(t, 2, 13); }
+HN_OUTLINE void tile_transpose_2_14(const transpose_tile *t) { tile_transpose(t, 2, 14); }
+HN_OUTLINE void tile_transpose_3_5(const transpose_tile *t) { tile_transpose(t, 3, 5); }
+HN_OUTLINE void tile_transpose_3_6(const transpose_tile *t) { tile_transpose(t, 3, 6); }
+HN_OUTLINE void tile_transpose_3_7(const transpose_tile *t) { tile_transpose(t, 3, 7); }
+HN_OUTLINE void tile_transpose_3_8(const transpose_tile *t) { tile_transpose(t, 3, 8); }
+HN_OUTLINE void tile_transpose_4_1(const transpose_tile *t) { tile_transpose(t, 4, 1); }
+HN_OUTLINE void tile_transpose_4_2(const transpose_tile *t) { tile_transpose(t, 4, 2); }
+HN_OUTLINE void tile_transpose_4_3(const transpose_tile *t) { tile_transpose(t, 4, 3); }
+HN_OUTLINE void tile_transpose_4_4(const transpose_tile *t) { tile_transpose(t, 4, 4); }
+HN_OUTLINE void tile_transpose_4_5(const transpose_tile *t) { tile_transpose(t, 4, 5); }
+HN_OUTLINE void tile_transpose_4_6(const transpose_tile *t) { tile_transpose(t, 4, 6); }
+#endif
+
+HN_OUTLINE void tile_scatter_1_1(const transpose_tile *t) { tile_scatter(t, 1, 1); }
+HN_OUTLINE void tile_scatter_1_2(const transpose_tile *t) { tile_scatter(t, 1, 2); }
+HN_OUTLINE void tile_scatter_1_3(const transpose_tile *t) { tile_scatter(t, 1, 3); }
+HN_OUTLINE void tile_scatter_1_4(const transpose_tile *t) { tile_scatter(t, 1, 4); }
+HN_OUTLINE void tile_scatter_2_1(const transpose_tile *t) { tile_scatter(t, 2, 1); }
+HN_OUTLINE void tile_scatter_2_2(const transpose_tile *t) { tile_scatter(t, 2, 2); }
+#if HN_LANES >= 8
+HN_OUTLINE void tile_scatter_1_5(const transpose_tile *t) { tile_scatter(t, 1, 5); }
+HN_OUTLINE void tile_scatter_1_6(const transpose_tile *t) { tile_scatter(t, 1, 6); }
+HN_OUTLINE void tile_scatter_1_7(const transpose_tile *t) { tile_scatter(t, 1, 7); }
+HN_OUTLINE void tile_scatter_1_8(const transpose_tile *t) { tile_scatter(t, 1, 8); }
+HN_OUTLINE void tile_scatter_1_9(const transpose_tile *t) { tile_scatter(t, 1, 9); }
+HN_OUTLINE void tile_scatter_1_10(const transpose_tile *t) { tile_scatter(t, 1, 10); }
+HN_OUTLINE void tile_scatter_2_3(const transpose_tile *t) { tile_scatter(t, 2, 3); }
+HN_OUTLINE void tile_scatter_2_4(const transpose_tile *t) { tile_scatter(t, 2, 4); }
+HN_OUTLINE void tile_scatter_2_5(const transpose_tile *t) { tile_scatter(t, 2, 5); }
+HN_OUTLINE void tile_scatter_2_6(const transpose_tile *t) { tile_scatter(t, 2, 6); }
+HN_OUTLINE void tile_scatter_3_1(const transpose_tile *t) { tile_scatter(t, 3, 1); }
+HN_OUTLINE void tile_scatter_3_2(const transpose_tile *t) { tile_scatter(t, 3, 2); }
+HN_OUTLINE void tile_scatter_3_3(const transpose_tile *t) { tile_scatter(t, 3, 3); }
+HN_OUTLINE void tile_scatter_3_4(const transpose_tile *t) { tile_scatter(t, 3, 4); }
+#endif
+#if HN_LANES == 16
+HN_OUTLINE void tile_scatter_1_11(const transpose_tile *t) { tile_scatter(t, 1, 11); }
+HN_OUTLINE void tile_scatter_1_12(const transpose_tile *t) { tile_scatter(t, 1, 12); }
+HN_OUTLINE void tile_scatter_1_13(const transpose_tile *t) { tile_scatter(t, 1, 13); }
+HN_OUTLINE void tile_scatter_1_14(const transpose_tile *t) { tile_scatter(t, 1, 14); }
+HN_OUTLINE void tile_scatter_2_7(const transpose_tile *t) { tile_scatter(t, 2, 7); }
+HN_OUTLINE void tile_scatter_2_8(const transpose_tile *t) { tile_scatter(t, 2, 8); }
+HN_OUTLINE void tile_scatter_2_9(const transpose_tile *t) { tile_scatter(t, 2, 9); }
+HN_OUTLINE void tile_scatter_2_10(const transpose_tile *t) { tile_scatter(t, 2, 10); }
+HN_OUTLINE void tile_scatter_2_11(const transpose_tile *t) { tile_scatter(t, 2, 11); }
+HN_OUTLINE void tile_scatter_2_12(const transpose_tile *t) { tile_scatter(t, 2, 12); }
+HN_OUTLINE void tile_scatter_2_13(const transpose_tile *t) { tile_scatter(t, 2, 13); }
+HN_OUTLINE void tile_scatter_2_14(const transpose_tile *t) { tile_scatter(t, 2, 14); }
+HN_OUTLINE void tile_scatter_3_5(const transpose_tile *t) { tile_scatter(t, 3, 5); }
+HN_OUTLINE void tile_scatter_3_6(const transpose_tile *t) { tile_scatter(t, 3, 6); }
+HN_OUTLINE void tile_scatter_3_7(const transpose_tile *t) { tile_scatter(t, 3, 7); }
+HN_OUTLINE void tile_scatter_3_8(const transpose_tile *t) { tile_scatter(t, 3, 8); }
+HN_OUTLINE void tile_scatter_4_1(const transpose_tile *t) { tile_scatter(t, 4, 1); }
+HN_OUTLINE void tile_scatter_4_2(const transpose_tile *t) { tile_scatter(t, 4, 2); }
+HN_OUTLINE void tile_scatter_4_3(const transpose_tile *t) { tile_scatter(t, 4, 3); }
+HN_OUTLINE void tile_scatter_4_4(const transpose_tile *t) { tile_scatter(t, 4, 4); }
+HN_OUTLINE void tile_scatter_4_5(const transpose_tile *t) { tile_scatter(t, 4, 5); }
+HN_OUTLINE void tile_scatter_4_6(const transpose_tile *t) { tile_scatter(t, 4, 6); }
+#endif
+
+static void (*const tiles[HN_TILE_BLOCKS + 1][15])(const transpose_tile *) = {
+    [1][1] = tile_transpose_1_1,   [1][2] = tile_transpose_1_2,   [1][3] = tile_transpose_1_3,
+    [1][4] = tile_transpose_1_4,   [2][1] = tile_transpose_2_1,   [2][2] = tile_transpose_2_2,
+#if HN_LANES >= 8
+    [1][5] = tile_transpose_1_5,   [1][6] = tile_transpose_1_6,   [1][7] = tile_transpose_1_7,
+    [1][8] = tile_transpose_1_8,   [1][9] = tile_transpose_1_9,   [1][10] = tile_transpose_1_10,
+    [2][3] = tile_transpose_2_3,   [2][4] = tile_transpose_2_4,   [2][5] = tile_transpose_2_5,
+    [2][6] = tile_transpose_2_6,   [3][1] = tile_transpose_3_1,   [3][2] = tile_transpose_3_2,
+    [3][3] = tile_transpose_3_3,   [3][4] = tile_transpose_3_4,
+#endif
+#if HN_LANES == 16
+    [1][11] = tile_transpose_1_11, [1][12] = tile_transpose_1_12, [1][13] = tile_transpose_1_13,
+    [1][14] = tile_transpose_1_14, [2][7] = tile_transpose_2_7,   [2][8] = tile_transpose_2_8,
+    [2][9] = tile_transpose_2_9,   [2][10] = tile_transpose_2_10, [2][11] = tile_transpose_2_11,
+    [2][12] = tile_transpose_2_12, [2][13] = tile_transpose_2_13, [2][14] = tile_transpose_2_14,
+    [3][5] = tile_transpose_3_5,   [3][6] = tile_transpose_3_6,   [3][7] = tile_transpose_3_7,
+    [3][8] = tile_transpose_3_8,   [4][1] = tile_transpose_4_1,   [4][2] = tile_transpose_4_2,
+    [4][3] = tile_transpose_4_3,   [4][4] = tile_transpose_4_4,   [4][5] = tile_transpose_4_5,
+    [4][6] = tile_transpose_4_6,
+#endif
+};
+static void (*const scatter_tiles[HN_TILE_BLOCKS + 1][15])(const transpose_tile *) = {
+    [1][1] = tile_scatter_1_1,   [1][2] = tile_scatter_1_2,   [1][3] = tile_scatter_1_3,   [1][4] = tile_scatter_1_4,
+    [2][1] = tile_scatter_2_1,   [2][2] = tile_scatter_2_2,
+#if HN_LANES >= 8
+    [1][5] = tile_scatter_1_5,   [1][6] = tile_scatter_1_6,   [1][7] = tile_scatter_1_7,   [1][8] = tile_scatter_1_8,
+    [1][9] = tile_scatter_1_9,   [1][10] = tile_scatter_1_10, [2][3] = tile_scatter_2_3,   [2][4] = tile_scatter_2_4,
+    [2][5] = tile_scatter_2_5,   [2][6] = tile_scatter_2_6,   [3][1] = tile_scatter_3_1,   [3][2] = tile_scatter_3_2,
+    [3][3] = tile_scatter_3_3,   [3][4] = tile_scatter_3_4,
+#endif
+#if HN_LANES == 16
+    [1][11] = tile_scatter_1_11, [1][12] = tile_scatter_1_12, [1][13] = tile_scatter_1_13, [1][14] = tile_scatter_1_14,
+    [2][7] = tile_scatter_2_7,   [2][8] = tile_scatter_2_8,   [2][9] = tile_scatter_2_9,   [2][10] = tile_scatter_2_10,
+    [2][11] = tile_scatter_2_11, [2][12] = tile_scatter_2_12, [2][13] = tile_scatter_2_13, [2][14] = tile_scatter_2_14,
+    [3][5] = tile_scatter_3_5,   [3][6] = tile_scatter_3_6,   [3][7] = tile_scatter_3_7,   [3][8] = tile_scatter_3_8,
+    [4][1] = tile_scatter_4_1,   [4][2] = tile_scatter_4_2,   [4][3] = tile_scatter_4_3,   [4][4] = tile_scatter_4_4,
+    [4][5] = tile_scatter_4_5,   [4][6] = tile_scatter_4_6,
+#endif
+};
 
 /* One output row of a unit: phase after phase. */
 static void transpose_row(transpose_tile *tt, int64_t row, int64_t row_offset, int most) {

@@ -297,7 +297,7 @@ void HN_BLOCKED_NAME(hn_winograd_f32_outputs)(const hn_winograd_f32 *w, int64_t 
         t.pixels = tile_width(count - i, most);
         t.in = patches + place * w->patch_step + i * HN_BLOCK;
         t.offset = i * HN_BLOCK;
-        tiles_1x1[t.blocks][t.pixels](&t);
+        HN_BLOCKED_NAME(hn_conv_f32_1x1_tiles)[t.blocks][t.pixels](&t);
       }
     }
     for (int b = 0; b < t.blocks; ++b) finish_tiles(w, first, count, block + b, product + b * w->call_tiles * HN_BLOCK);

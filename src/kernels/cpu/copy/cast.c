@@ -100,31 +100,65 @@ void HN_SIMD_NAME(hn_cast_f32_bool)(const void *restrict from, void *restrict to
 }
 
 /* Through int32 lanes. */
-#define FROM_FLOAT(suffix, type)                                                                                       \
-  void HN_SIMD_NAME(hn_cast_f32_##suffix)(const void *restrict from, void *restrict to, int64_t begin, int64_t end) {  \
-    const float *x = from;                                                                                             \
-    type *y = to;                                                                                                      \
-    int32_t lane[HN_LANES];                                                                                            \
-    int64_t i = begin;                                                                                                 \
-    for (; end - i >= HN_LANES; i += HN_LANES) {                                                                       \
-      vi_store(lane, vi_from(v_load(x + i)));                                                                          \
-      for (int j = 0; j < HN_LANES; ++j) y[i + j] = (type)lane[j];                                                     \
-    }                                                                                                                  \
-    if (i < end) vi_store(lane, vi_from(v_load_part(x + i, end - i)));                                                 \
-    for (int j = 0; i + j < end; ++j) y[i + j] = (type)lane[j];                                                        \
+void HN_SIMD_NAME(hn_cast_f32_i32)(const void *restrict from, void *restrict to, int64_t begin, int64_t end) {
+  const float *x = from;
+  int32_t *y = to;
+  int32_t lane[HN_LANES];
+  int64_t i = begin;
+  for (; end - i >= HN_LANES; i += HN_LANES) {
+    vi_store(lane, vi_from(v_load(x + i)));
+    for (int j = 0; j < HN_LANES; ++j) y[i + j] = (int32_t)lane[j];
   }
-#define TO_FLOAT(prefix, type)                                                                                         \
-  void HN_SIMD_NAME(hn_cast_##prefix##_f32)(const void *restrict from, void *restrict to, int64_t begin,               \
-                                            int64_t end) {                                                             \
-    const type *x = from;                                                                                              \
-    float *y = to;                                                                                                     \
-    for (int64_t i = begin; i < end; ++i) y[i] = (float)x[i];                                                          \
-  }
+  if (i < end) vi_store(lane, vi_from(v_load_part(x + i, end - i)));
+  for (int j = 0; i + j < end; ++j) y[i + j] = (int32_t)lane[j];
+}
 
-FROM_FLOAT(i32, int32_t)
-FROM_FLOAT(i8, int8_t)
-FROM_FLOAT(u8, uint8_t)
-TO_FLOAT(i64, int64_t)
-TO_FLOAT(i32, int32_t)
-TO_FLOAT(i8, int8_t)
-TO_FLOAT(u8, uint8_t)
+void HN_SIMD_NAME(hn_cast_f32_i8)(const void *restrict from, void *restrict to, int64_t begin, int64_t end) {
+  const float *x = from;
+  int8_t *y = to;
+  int32_t lane[HN_LANES];
+  int64_t i = begin;
+  for (; end - i >= HN_LANES; i += HN_LANES) {
+    vi_store(lane, vi_from(v_load(x + i)));
+    for (int j = 0; j < HN_LANES; ++j) y[i + j] = (int8_t)lane[j];
+  }
+  if (i < end) vi_store(lane, vi_from(v_load_part(x + i, end - i)));
+  for (int j = 0; i + j < end; ++j) y[i + j] = (int8_t)lane[j];
+}
+
+void HN_SIMD_NAME(hn_cast_f32_u8)(const void *restrict from, void *restrict to, int64_t begin, int64_t end) {
+  const float *x = from;
+  uint8_t *y = to;
+  int32_t lane[HN_LANES];
+  int64_t i = begin;
+  for (; end - i >= HN_LANES; i += HN_LANES) {
+    vi_store(lane, vi_from(v_load(x + i)));
+    for (int j = 0; j < HN_LANES; ++j) y[i + j] = (uint8_t)lane[j];
+  }
+  if (i < end) vi_store(lane, vi_from(v_load_part(x + i, end - i)));
+  for (int j = 0; i + j < end; ++j) y[i + j] = (uint8_t)lane[j];
+}
+
+void HN_SIMD_NAME(hn_cast_i64_f32)(const void *restrict from, void *restrict to, int64_t begin, int64_t end) {
+  const int64_t *x = from;
+  float *y = to;
+  for (int64_t i = begin; i < end; ++i) y[i] = (float)x[i];
+}
+
+void HN_SIMD_NAME(hn_cast_i32_f32)(const void *restrict from, void *restrict to, int64_t begin, int64_t end) {
+  const int32_t *x = from;
+  float *y = to;
+  for (int64_t i = begin; i < end; ++i) y[i] = (float)x[i];
+}
+
+void HN_SIMD_NAME(hn_cast_i8_f32)(const void *restrict from, void *restrict to, int64_t begin, int64_t end) {
+  const int8_t *x = from;
+  float *y = to;
+  for (int64_t i = begin; i < end; ++i) y[i] = (float)x[i];
+}
+
+void HN_SIMD_NAME(hn_cast_u8_f32)(const void *restrict from, void *restrict to, int64_t begin, int64_t end) {
+  const uint8_t *x = from;
+  float *y = to;
+  for (int64_t i = begin; i < end; ++i) y[i] = (float)x[i];
+}

@@ -14,19 +14,16 @@
 #define HN_DIRECT_ROWS 4
 #define HN_DIRECT_PANELS 4
 #define HN_DIRECT_WIDE 8
-#define HN_DIRECT_TILES(X) HN_UP_TO_4(X, 1) HN_UP_TO_4(X, 2) HN_UP_TO_4(X, 3) HN_UP_TO_4(X, 4) X(8, 1)
 #elif HN_LANES == 8
 #define HN_GEMM hn_gemm_f32_6x16_avx2
 #define HN_DIRECT_ROWS 4
 #define HN_DIRECT_PANELS 3
 #define HN_DIRECT_WIDE 8
-#define HN_DIRECT_TILES(X) HN_UP_TO_4(X, 1) HN_UP_TO_4(X, 2) HN_UP_TO_4(X, 3) X(8, 1)
 #else
 #define HN_GEMM hn_gemm_f32_4x8_c
 #define HN_DIRECT_ROWS 2
 #define HN_DIRECT_PANELS 2
 #define HN_DIRECT_WIDE 4
-#define HN_DIRECT_TILES(X) HN_UP_TO_2(X, 1) HN_UP_TO_2(X, 2) X(4, 1)
 #endif
 #define HN_EDGE_FLOATS (HN_TILE_VECTORS_MAX * HN_LANES)
 
@@ -105,18 +102,111 @@ HN_INLINE void tile_gemm(const gemm_tile *t, const int panels, const int rows, c
   }
 }
 
-#define HN_DEFINE_PACKED(b, p)                                                                                         \
-  HN_OUTLINE void tile_packed_##b##_##p(const gemm_tile *t) { tile_gemm(t, b, p, HN_BLOCK); }
-#define HN_DEFINE_DIRECT(b, p)                                                                                         \
-  HN_OUTLINE void tile_direct_##b##_##p(const gemm_tile *t) { tile_gemm(t, b, p, t->a_row_stride); }
-HN_TILES(HN_DEFINE_PACKED)
-HN_DIRECT_TILES(HN_DEFINE_DIRECT)
+HN_OUTLINE void tile_packed_1_1(const gemm_tile *t) { tile_gemm(t, 1, 1, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_2(const gemm_tile *t) { tile_gemm(t, 1, 2, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_3(const gemm_tile *t) { tile_gemm(t, 1, 3, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_4(const gemm_tile *t) { tile_gemm(t, 1, 4, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_1(const gemm_tile *t) { tile_gemm(t, 2, 1, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_2(const gemm_tile *t) { tile_gemm(t, 2, 2, HN_BLOCK); }
+#if HN_LANES >= 8
+HN_OUTLINE void tile_packed_1_5(const gemm_tile *t) { tile_gemm(t, 1, 5, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_6(const gemm_tile *t) { tile_gemm(t, 1, 6, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_7(const gemm_tile *t) { tile_gemm(t, 1, 7, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_8(const gemm_tile *t) { tile_gemm(t, 1, 8, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_9(const gemm_tile *t) { tile_gemm(t, 1, 9, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_10(const gemm_tile *t) { tile_gemm(t, 1, 10, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_3(const gemm_tile *t) { tile_gemm(t, 2, 3, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_4(const gemm_tile *t) { tile_gemm(t, 2, 4, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_5(const gemm_tile *t) { tile_gemm(t, 2, 5, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_6(const gemm_tile *t) { tile_gemm(t, 2, 6, HN_BLOCK); }
+HN_OUTLINE void tile_packed_3_1(const gemm_tile *t) { tile_gemm(t, 3, 1, HN_BLOCK); }
+HN_OUTLINE void tile_packed_3_2(const gemm_tile *t) { tile_gemm(t, 3, 2, HN_BLOCK); }
+HN_OUTLINE void tile_packed_3_3(const gemm_tile *t) { tile_gemm(t, 3, 3, HN_BLOCK); }
+HN_OUTLINE void tile_packed_3_4(const gemm_tile *t) { tile_gemm(t, 3, 4, HN_BLOCK); }
+#endif
+#if HN_LANES == 16
+HN_OUTLINE void tile_packed_1_11(const gemm_tile *t) { tile_gemm(t, 1, 11, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_12(const gemm_tile *t) { tile_gemm(t, 1, 12, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_13(const gemm_tile *t) { tile_gemm(t, 1, 13, HN_BLOCK); }
+HN_OUTLINE void tile_packed_1_14(const gemm_tile *t) { tile_gemm(t, 1, 14, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_7(const gemm_tile *t) { tile_gemm(t, 2, 7, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_8(const gemm_tile *t) { tile_gemm(t, 2, 8, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_9(const gemm_tile *t) { tile_gemm(t, 2, 9, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_10(const gemm_tile *t) { tile_gemm(t, 2, 10, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_11(const gemm_tile *t) { tile_gemm(t, 2, 11, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_12(const gemm_tile *t) { tile_gemm(t, 2, 12, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_13(const gemm_tile *t) { tile_gemm(t, 2, 13, HN_BLOCK); }
+HN_OUTLINE void tile_packed_2_14(const gemm_tile *t) { tile_gemm(t, 2, 14, HN_BLOCK); }
+HN_OUTLINE void tile_packed_3_5(const gemm_tile *t) { tile_gemm(t, 3, 5, HN_BLOCK); }
+HN_OUTLINE void tile_packed_3_6(const gemm_tile *t) { tile_gemm(t, 3, 6, HN_BLOCK); }
+HN_OUTLINE void tile_packed_3_7(const gemm_tile *t) { tile_gemm(t, 3, 7, HN_BLOCK); }
+HN_OUTLINE void tile_packed_3_8(const gemm_tile *t) { tile_gemm(t, 3, 8, HN_BLOCK); }
+HN_OUTLINE void tile_packed_4_1(const gemm_tile *t) { tile_gemm(t, 4, 1, HN_BLOCK); }
+HN_OUTLINE void tile_packed_4_2(const gemm_tile *t) { tile_gemm(t, 4, 2, HN_BLOCK); }
+HN_OUTLINE void tile_packed_4_3(const gemm_tile *t) { tile_gemm(t, 4, 3, HN_BLOCK); }
+HN_OUTLINE void tile_packed_4_4(const gemm_tile *t) { tile_gemm(t, 4, 4, HN_BLOCK); }
+HN_OUTLINE void tile_packed_4_5(const gemm_tile *t) { tile_gemm(t, 4, 5, HN_BLOCK); }
+HN_OUTLINE void tile_packed_4_6(const gemm_tile *t) { tile_gemm(t, 4, 6, HN_BLOCK); }
+#endif
+
+HN_OUTLINE void tile_direct_1_1(const gemm_tile *t) { tile_gemm(t, 1, 1, t->a_row_stride); }
+HN_OUTLINE void tile_direct_1_2(const gemm_tile *t) { tile_gemm(t, 1, 2, t->a_row_stride); }
+HN_OUTLINE void tile_direct_2_1(const gemm_tile *t) { tile_gemm(t, 2, 1, t->a_row_stride); }
+HN_OUTLINE void tile_direct_2_2(const gemm_tile *t) { tile_gemm(t, 2, 2, t->a_row_stride); }
+#if HN_LANES < 8
+HN_OUTLINE void tile_direct_4_1(const gemm_tile *t) { tile_gemm(t, 4, 1, t->a_row_stride); }
+#endif
+#if HN_LANES >= 8
+HN_OUTLINE void tile_direct_1_3(const gemm_tile *t) { tile_gemm(t, 1, 3, t->a_row_stride); }
+HN_OUTLINE void tile_direct_1_4(const gemm_tile *t) { tile_gemm(t, 1, 4, t->a_row_stride); }
+HN_OUTLINE void tile_direct_2_3(const gemm_tile *t) { tile_gemm(t, 2, 3, t->a_row_stride); }
+HN_OUTLINE void tile_direct_2_4(const gemm_tile *t) { tile_gemm(t, 2, 4, t->a_row_stride); }
+HN_OUTLINE void tile_direct_3_1(const gemm_tile *t) { tile_gemm(t, 3, 1, t->a_row_stride); }
+HN_OUTLINE void tile_direct_3_2(const gemm_tile *t) { tile_gemm(t, 3, 2, t->a_row_stride); }
+HN_OUTLINE void tile_direct_3_3(const gemm_tile *t) { tile_gemm(t, 3, 3, t->a_row_stride); }
+HN_OUTLINE void tile_direct_3_4(const gemm_tile *t) { tile_gemm(t, 3, 4, t->a_row_stride); }
+HN_OUTLINE void tile_direct_8_1(const gemm_tile *t) { tile_gemm(t, 8, 1, t->a_row_stride); }
+#endif
+#if HN_LANES == 16
+HN_OUTLINE void tile_direct_4_1(const gemm_tile *t) { tile_gemm(t, 4, 1, t->a_row_stride); }
+HN_OUTLINE void tile_direct_4_2(const gemm_tile *t) { tile_gemm(t, 4, 2, t->a_row_stride); }
+HN_OUTLINE void tile_direct_4_3(const gemm_tile *t) { tile_gemm(t, 4, 3, t->a_row_stride); }
+HN_OUTLINE void tile_direct_4_4(const gemm_tile *t) { tile_gemm(t, 4, 4, t->a_row_stride); }
+#endif
 
 typedef void tile_function(const gemm_tile *);
-#define HN_ENTRY_PACKED(b, p) [b][p] = tile_packed_##b##_##p,
-#define HN_ENTRY_DIRECT(b, p) [b][p] = tile_direct_##b##_##p,
-static tile_function *const packed_tiles[HN_TILE_BLOCKS + 1][15] = {HN_TILES(HN_ENTRY_PACKED)};
-static tile_function *const direct_tiles[HN_DIRECT_WIDE + 1][HN_DIRECT_ROWS + 1] = {HN_DIRECT_TILES(HN_ENTRY_DIRECT)};
+static tile_function *const packed_tiles[HN_TILE_BLOCKS + 1][15] = {
+    [1][1] = tile_packed_1_1,   [1][2] = tile_packed_1_2,   [1][3] = tile_packed_1_3,   [1][4] = tile_packed_1_4,
+    [2][1] = tile_packed_2_1,   [2][2] = tile_packed_2_2,
+#if HN_LANES >= 8
+    [1][5] = tile_packed_1_5,   [1][6] = tile_packed_1_6,   [1][7] = tile_packed_1_7,   [1][8] = tile_packed_1_8,
+    [1][9] = tile_packed_1_9,   [1][10] = tile_packed_1_10, [2][3] = tile_packed_2_3,   [2][4] = tile_packed_2_4,
+    [2][5] = tile_packed_2_5,   [2][6] = tile_packed_2_6,   [3][1] = tile_packed_3_1,   [3][2] = tile_packed_3_2,
+    [3][3] = tile_packed_3_3,   [3][4] = tile_packed_3_4,
+#endif
+#if HN_LANES == 16
+    [1][11] = tile_packed_1_11, [1][12] = tile_packed_1_12, [1][13] = tile_packed_1_13, [1][14] = tile_packed_1_14,
+    [2][7] = tile_packed_2_7,   [2][8] = tile_packed_2_8,   [2][9] = tile_packed_2_9,   [2][10] = tile_packed_2_10,
+    [2][11] = tile_packed_2_11, [2][12] = tile_packed_2_12, [2][13] = tile_packed_2_13, [2][14] = tile_packed_2_14,
+    [3][5] = tile_packed_3_5,   [3][6] = tile_packed_3_6,   [3][7] = tile_packed_3_7,   [3][8] = tile_packed_3_8,
+    [4][1] = tile_packed_4_1,   [4][2] = tile_packed_4_2,   [4][3] = tile_packed_4_3,   [4][4] = tile_packed_4_4,
+    [4][5] = tile_packed_4_5,   [4][6] = tile_packed_4_6,
+#endif
+};
+static tile_function *const direct_tiles[HN_DIRECT_WIDE + 1][HN_DIRECT_ROWS + 1] = {
+    [1][1] = tile_direct_1_1, [1][2] = tile_direct_1_2, [2][1] = tile_direct_2_1, [2][2] = tile_direct_2_2,
+#if HN_LANES < 8
+    [4][1] = tile_direct_4_1,
+#endif
+#if HN_LANES >= 8
+    [1][3] = tile_direct_1_3, [1][4] = tile_direct_1_4, [2][3] = tile_direct_2_3, [2][4] = tile_direct_2_4,
+    [3][1] = tile_direct_3_1, [3][2] = tile_direct_3_2, [3][3] = tile_direct_3_3, [3][4] = tile_direct_3_4,
+    [8][1] = tile_direct_8_1,
+#endif
+#if HN_LANES == 16
+    [4][1] = tile_direct_4_1, [4][2] = tile_direct_4_2, [4][3] = tile_direct_4_3, [4][4] = tile_direct_4_4,
+#endif
+};
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 

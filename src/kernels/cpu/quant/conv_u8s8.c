@@ -9,13 +9,10 @@
 
 /* Pixels and blocks of 16 channels of the largest tile: as many sums as there are registers. */
 #if defined(HN_SIMD_AVX512)
-#define TILES(row) row(1) row(2) row(3) row(4) row(5) row(6) row(7) row(8) row(9) row(10) row(11) row(12)
 enum { TILE_PIXELS = 12, TILE_BLOCKS = 2 };
 #elif defined(HN_SIMD_AVX2)
-#define TILES(row) row(1) row(2) row(3) row(4) row(5) row(6)
 enum { TILE_PIXELS = 6, TILE_BLOCKS = 1 };
 #else
-#define TILES(row) row(1) row(2)
 enum { TILE_PIXELS = 2, TILE_BLOCKS = 1 };
 #endif
 
@@ -106,17 +103,46 @@ HN_INLINE void run_tile(const tile *t, const int blocks, const int pixels) {
   }
 }
 
-#define DEFINE_ONE(p)                                                                                                  \
-  HN_OUTLINE void tile_1_##p(const tile *t) { run_tile(t, 1, p); }
-TILES(DEFINE_ONE)
-#define ENTRY_ONE(p) tile_1_##p,
-static void (*const one_block[])(const tile *) = {TILES(ENTRY_ONE)};
+HN_OUTLINE void tile_1_1(const tile *t) { run_tile(t, 1, 1); }
+HN_OUTLINE void tile_1_2(const tile *t) { run_tile(t, 1, 2); }
+#if defined(HN_SIMD_AVX512) || defined(HN_SIMD_AVX2)
+HN_OUTLINE void tile_1_3(const tile *t) { run_tile(t, 1, 3); }
+HN_OUTLINE void tile_1_4(const tile *t) { run_tile(t, 1, 4); }
+HN_OUTLINE void tile_1_5(const tile *t) { run_tile(t, 1, 5); }
+HN_OUTLINE void tile_1_6(const tile *t) { run_tile(t, 1, 6); }
+#endif
 #if defined(HN_SIMD_AVX512)
-#define DEFINE_TWO(p)                                                                                                  \
-  HN_OUTLINE void tile_2_##p(const tile *t) { run_tile(t, 2, p); }
-TILES(DEFINE_TWO)
-#define ENTRY_TWO(p) tile_2_##p,
-static void (*const two_blocks[])(const tile *) = {TILES(ENTRY_TWO)};
+HN_OUTLINE void tile_1_7(const tile *t) { run_tile(t, 1, 7); }
+HN_OUTLINE void tile_1_8(const tile *t) { run_tile(t, 1, 8); }
+HN_OUTLINE void tile_1_9(const tile *t) { run_tile(t, 1, 9); }
+HN_OUTLINE void tile_1_10(const tile *t) { run_tile(t, 1, 10); }
+HN_OUTLINE void tile_1_11(const tile *t) { run_tile(t, 1, 11); }
+HN_OUTLINE void tile_1_12(const tile *t) { run_tile(t, 1, 12); }
+#endif
+static void (*const one_block[])(const tile *) = {
+    tile_1_1, tile_1_2,
+#if defined(HN_SIMD_AVX512) || defined(HN_SIMD_AVX2)
+    tile_1_3, tile_1_4, tile_1_5, tile_1_6,
+#endif
+#if defined(HN_SIMD_AVX512)
+    tile_1_7, tile_1_8, tile_1_9, tile_1_10, tile_1_11, tile_1_12,
+#endif
+};
+#if defined(HN_SIMD_AVX512)
+HN_OUTLINE void tile_2_1(const tile *t) { run_tile(t, 2, 1); }
+HN_OUTLINE void tile_2_2(const tile *t) { run_tile(t, 2, 2); }
+HN_OUTLINE void tile_2_3(const tile *t) { run_tile(t, 2, 3); }
+HN_OUTLINE void tile_2_4(const tile *t) { run_tile(t, 2, 4); }
+HN_OUTLINE void tile_2_5(const tile *t) { run_tile(t, 2, 5); }
+HN_OUTLINE void tile_2_6(const tile *t) { run_tile(t, 2, 6); }
+HN_OUTLINE void tile_2_7(const tile *t) { run_tile(t, 2, 7); }
+HN_OUTLINE void tile_2_8(const tile *t) { run_tile(t, 2, 8); }
+HN_OUTLINE void tile_2_9(const tile *t) { run_tile(t, 2, 9); }
+HN_OUTLINE void tile_2_10(const tile *t) { run_tile(t, 2, 10); }
+HN_OUTLINE void tile_2_11(const tile *t) { run_tile(t, 2, 11); }
+HN_OUTLINE void tile_2_12(const tile *t) { run_tile(t, 2, 12); }
+static void (*const two_blocks[])(const tile *) = {tile_2_1, tile_2_2, tile_2_3, tile_2_4,  tile_2_5,  tile_2_6,
+                                                   tile_2_7, tile_2_8, tile_2_9, tile_2_10, tile_2_11, tile_2_12};
 #endif
 
 static void run_unit(const hn_conv_bytes *c, const unit *u, const panel *p) {

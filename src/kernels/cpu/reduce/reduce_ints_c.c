@@ -11,45 +11,54 @@ static uint64_t identity(hn_reduce_kind kind, uint64_t lowest, uint64_t highest)
   }
 }
 
-/* One step for columns [0, n) of a row, or for a row of n elements into one. */
-#define STEP(type, twin, expression)                                                                                   \
-  if (inner == 1) {                                                                                                    \
-    type total = to[0];                                                                                                \
-    for (int64_t i = 0; i < axis; ++i) {                                                                               \
-      const type sum = total, one = from[i];                                                                           \
-      total = (type)(expression);                                                                                      \
-    }                                                                                                                  \
-    to[0] = total;                                                                                                     \
-    break;                                                                                                             \
-  }                                                                                                                    \
-  for (int64_t i = 0; i < axis; ++i)                                                                                   \
-    for (int64_t c = 0; c < columns; ++c) {                                                                            \
-      const type sum = to[c], one = from[i * inner + c];                                                               \
-      to[c] = (type)(expression);                                                                                      \
-    }                                                                                                                  \
-  break;
-
-#define DEFINE(type, twin, name, lowest, highest)                                                                      \
-  static void reduce_##name(hn_reduce_kind kind, const type *restrict from, type *restrict to, int64_t axis,           \
-                            int64_t inner, int64_t columns) {                                                          \
-    for (int64_t c = 0; c < columns; ++c) to[c] = (type)identity(kind, (uint64_t)(lowest), (uint64_t)(highest));       \
-    switch (kind) {                                                                                                    \
-    case HN_REDUCE_MAX: STEP(type, twin, one > sum ? one : sum)                                                        \
-    case HN_REDUCE_MIN: STEP(type, twin, one < sum ? one : sum)                                                        \
-    case HN_REDUCE_PRODUCT: STEP(type, twin, (twin)sum *(twin)one)                                                     \
-    case HN_REDUCE_SUM_SQUARE: STEP(type, twin, (twin)sum + (twin)one * (twin)one)                                     \
-    case HN_REDUCE_L1: STEP(type, twin, (twin)sum + ((type)1 > one ? (twin)0 - (twin)one : (twin)one))                 \
-    default: STEP(type, twin, (twin)sum + (twin)one)                                                                   \
-    }                                                                                                                  \
-  }
-DEFINE(int8_t, uint32_t, i8, INT8_MIN, INT8_MAX)
-DEFINE(uint8_t, uint32_t, u8, 0, UINT8_MAX)
-DEFINE(int16_t, uint32_t, i16, INT16_MIN, INT16_MAX)
-DEFINE(uint16_t, uint32_t, u16, 0, UINT16_MAX)
-DEFINE(int32_t, uint32_t, i32, INT32_MIN, INT32_MAX)
-DEFINE(uint32_t, uint32_t, u32, 0, UINT32_MAX)
-DEFINE(int64_t, uint64_t, i64, INT64_MIN, INT64_MAX)
-DEFINE(uint64_t, uint64_t, u64, 0, UINT64_MAX)
+#define T int8_t
+#define W uint32_t
+#define REDUCE reduce_i8
+#define LOWEST INT8_MIN
+#define HIGHEST INT8_MAX
+#include "kernels/cpu/reduce/reduce_ints_typed.inc.h"
+#define T uint8_t
+#define W uint32_t
+#define REDUCE reduce_u8
+#define LOWEST 0
+#define HIGHEST UINT8_MAX
+#include "kernels/cpu/reduce/reduce_ints_typed.inc.h"
+#define T int16_t
+#define W uint32_t
+#define REDUCE reduce_i16
+#define LOWEST INT16_MIN
+#define HIGHEST INT16_MAX
+#include "kernels/cpu/reduce/reduce_ints_typed.inc.h"
+#define T uint16_t
+#define W uint32_t
+#define REDUCE reduce_u16
+#define LOWEST 0
+#define HIGHEST UINT16_MAX
+#include "kernels/cpu/reduce/reduce_ints_typed.inc.h"
+#define T int32_t
+#define W uint32_t
+#define REDUCE reduce_i32
+#define LOWEST INT32_MIN
+#define HIGHEST INT32_MAX
+#include "kernels/cpu/reduce/reduce_ints_typed.inc.h"
+#define T uint32_t
+#define W uint32_t
+#define REDUCE reduce_u32
+#define LOWEST 0
+#define HIGHEST UINT32_MAX
+#include "kernels/cpu/reduce/reduce_ints_typed.inc.h"
+#define T int64_t
+#define W uint64_t
+#define REDUCE reduce_i64
+#define LOWEST INT64_MIN
+#define HIGHEST INT64_MAX
+#include "kernels/cpu/reduce/reduce_ints_typed.inc.h"
+#define T uint64_t
+#define W uint64_t
+#define REDUCE reduce_u64
+#define LOWEST 0
+#define HIGHEST UINT64_MAX
+#include "kernels/cpu/reduce/reduce_ints_typed.inc.h"
 
 #define CASE(code, type, name)                                                                                         \
   case code: reduce_##name(a->kind, (const type *)x + from, (type *)y + to, a->axis, a->inner, columns); break;

@@ -190,12 +190,16 @@ HN_INLINE void run(const hn_rnn_step *s, int64_t begin, int64_t end, const int g
   }
 }
 
-#define STEP(name, gates, cell)                                                                                        \
-  void HN_HELD_NAME(name)(const hn_rnn_step *s, int64_t begin, int64_t end) { run(s, begin, end, gates, cell); }
-STEP(hn_lstm_step, 4, lstm_cell)
-STEP(hn_gru_step, 3, gru_cell)
-STEP(hn_gru_gates_step, 2, gru_gates_cell)
-STEP(hn_gru_output_step, 1, gru_output_cell)
-STEP(hn_plain_step, 1, plain_cell)
+void HN_HELD_NAME(hn_lstm_step)(const hn_rnn_step *s, int64_t begin, int64_t end) { run(s, begin, end, 4, lstm_cell); }
+void HN_HELD_NAME(hn_gru_step)(const hn_rnn_step *s, int64_t begin, int64_t end) { run(s, begin, end, 3, gru_cell); }
+void HN_HELD_NAME(hn_gru_gates_step)(const hn_rnn_step *s, int64_t begin, int64_t end) {
+  run(s, begin, end, 2, gru_gates_cell);
+}
+void HN_HELD_NAME(hn_gru_output_step)(const hn_rnn_step *s, int64_t begin, int64_t end) {
+  run(s, begin, end, 1, gru_output_cell);
+}
+void HN_HELD_NAME(hn_plain_step)(const hn_rnn_step *s, int64_t begin, int64_t end) {
+  run(s, begin, end, 1, plain_cell);
+}
 
 #endif

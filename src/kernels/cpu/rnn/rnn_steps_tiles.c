@@ -135,10 +135,18 @@ HN_INLINE void run(const hn_rnn_step *s, int64_t begin, int64_t end, const int g
   amx_end(&tiles);
 }
 
-#define STEP(name, gates, cell)                                                                                        \
-  void HN_SIMD_NAME(name)(const hn_rnn_step *s, int64_t begin, int64_t end) { run(s, begin, end, gates, cell); }
-STEP(hn_lstm_step_tiles, 4, lstm_cell)
-STEP(hn_gru_step_tiles, 3, gru_cell)
-STEP(hn_gru_gates_step_tiles, 2, gru_gates_cell)
-STEP(hn_gru_output_step_tiles, 1, gru_output_cell)
-STEP(hn_plain_step_tiles, 1, plain_cell)
+void HN_SIMD_NAME(hn_lstm_step_tiles)(const hn_rnn_step *s, int64_t begin, int64_t end) {
+  run(s, begin, end, 4, lstm_cell);
+}
+void HN_SIMD_NAME(hn_gru_step_tiles)(const hn_rnn_step *s, int64_t begin, int64_t end) {
+  run(s, begin, end, 3, gru_cell);
+}
+void HN_SIMD_NAME(hn_gru_gates_step_tiles)(const hn_rnn_step *s, int64_t begin, int64_t end) {
+  run(s, begin, end, 2, gru_gates_cell);
+}
+void HN_SIMD_NAME(hn_gru_output_step_tiles)(const hn_rnn_step *s, int64_t begin, int64_t end) {
+  run(s, begin, end, 1, gru_output_cell);
+}
+void HN_SIMD_NAME(hn_plain_step_tiles)(const hn_rnn_step *s, int64_t begin, int64_t end) {
+  run(s, begin, end, 1, plain_cell);
+}

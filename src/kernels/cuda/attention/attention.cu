@@ -172,17 +172,43 @@ __device__ void attend(float *y, const float *q, const float *k, const float *v,
   }
 }
 
-#define ATTENTION(parts, rows, tile)                                                                                   \
-  extern "C" __global__ void __launch_bounds__(THREADS)                                                                \
-      hn_attention_##parts##_##rows(float *y, const float *q, const float *k, const float *v, const float *mask,       \
-                                    const __grid_constant__ hn_cuda_attention a) {                                     \
-    attend<parts, rows, tile>(y, q, k, v, mask, a);                                                                    \
-  }
-ATTENTION(1, 2, 64)
-ATTENTION(1, 4, 64)
-ATTENTION(1, 8, 64)
-ATTENTION(2, 2, 64)
-ATTENTION(2, 4, 64)
-ATTENTION(2, 8, 32)
-ATTENTION(4, 2, 32)
-ATTENTION(4, 4, 32)
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hn_attention_1_2(float *y, const float *q, const float *k, const float *v, const float *mask,
+                     const __grid_constant__ hn_cuda_attention a) {
+  attend<1, 2, 64>(y, q, k, v, mask, a);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hn_attention_1_4(float *y, const float *q, const float *k, const float *v, const float *mask,
+                     const __grid_constant__ hn_cuda_attention a) {
+  attend<1, 4, 64>(y, q, k, v, mask, a);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hn_attention_1_8(float *y, const float *q, const float *k, const float *v, const float *mask,
+                     const __grid_constant__ hn_cuda_attention a) {
+  attend<1, 8, 64>(y, q, k, v, mask, a);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hn_attention_2_2(float *y, const float *q, const float *k, const float *v, const float *mask,
+                     const __grid_constant__ hn_cuda_attention a) {
+  attend<2, 2, 64>(y, q, k, v, mask, a);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hn_attention_2_4(float *y, const float *q, const float *k, const float *v, const float *mask,
+                     const __grid_constant__ hn_cuda_attention a) {
+  attend<2, 4, 64>(y, q, k, v, mask, a);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hn_attention_2_8(float *y, const float *q, const float *k, const float *v, const float *mask,
+                     const __grid_constant__ hn_cuda_attention a) {
+  attend<2, 8, 32>(y, q, k, v, mask, a);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hn_attention_4_2(float *y, const float *q, const float *k, const float *v, const float *mask,
+                     const __grid_constant__ hn_cuda_attention a) {
+  attend<4, 2, 32>(y, q, k, v, mask, a);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hn_attention_4_4(float *y, const float *q, const float *k, const float *v, const float *mask,
+                     const __grid_constant__ hn_cuda_attention a) {
+  attend<4, 4, 32>(y, q, k, v, mask, a);
+}

@@ -44,22 +44,31 @@ template <typename word> __device__ void pad(word *y, const word *x, const word 
 }
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(HN_CUDA_MOVE_THREADS)
-#define MOVE(bits, word)                                                                                               \
-  KERNEL hn_move_##bits(word *y, const word *x, const __grid_constant__ hn_cuda_walk w) { move(y, x, w); }
-MOVE(8, unsigned char)
-MOVE(16, unsigned short)
-MOVE(32, unsigned)
-MOVE(64, unsigned long long)
-MOVE(128, uint4)
-#define PAD(bits, word)                                                                                                \
-  KERNEL hn_pad_##bits(word *y, const word *x, const word *value, const __grid_constant__ hn_cuda_pad p) {             \
-    pad(y, x, value, p);                                                                                               \
-  }
-PAD(8, unsigned char)
-PAD(16, unsigned short)
-PAD(32, unsigned)
-PAD(64, unsigned long long)
-PAD(128, uint4)
+KERNEL hn_move_8(unsigned char *y, const unsigned char *x, const __grid_constant__ hn_cuda_walk w) { move(y, x, w); }
+KERNEL hn_move_16(unsigned short *y, const unsigned short *x, const __grid_constant__ hn_cuda_walk w) { move(y, x, w); }
+KERNEL hn_move_32(unsigned *y, const unsigned *x, const __grid_constant__ hn_cuda_walk w) { move(y, x, w); }
+KERNEL hn_move_64(unsigned long long *y, const unsigned long long *x, const __grid_constant__ hn_cuda_walk w) {
+  move(y, x, w);
+}
+KERNEL hn_move_128(uint4 *y, const uint4 *x, const __grid_constant__ hn_cuda_walk w) { move(y, x, w); }
+KERNEL hn_pad_8(unsigned char *y, const unsigned char *x, const unsigned char *value,
+                const __grid_constant__ hn_cuda_pad p) {
+  pad(y, x, value, p);
+}
+KERNEL hn_pad_16(unsigned short *y, const unsigned short *x, const unsigned short *value,
+                 const __grid_constant__ hn_cuda_pad p) {
+  pad(y, x, value, p);
+}
+KERNEL hn_pad_32(unsigned *y, const unsigned *x, const unsigned *value, const __grid_constant__ hn_cuda_pad p) {
+  pad(y, x, value, p);
+}
+KERNEL hn_pad_64(unsigned long long *y, const unsigned long long *x, const unsigned long long *value,
+                 const __grid_constant__ hn_cuda_pad p) {
+  pad(y, x, value, p);
+}
+KERNEL hn_pad_128(uint4 *y, const uint4 *x, const uint4 *value, const __grid_constant__ hn_cuda_pad p) {
+  pad(y, x, value, p);
+}
 
 /* ---- casts: through the wider of both worlds, as C converts; to bool, what is not 0 ---- */
 

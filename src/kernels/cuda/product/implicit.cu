@@ -65,20 +65,36 @@ __device__ __forceinline__ void convolve(float *sums, const float *x, const floa
   }
 }
 
-#define CONV(bm, bn)                                                                                                   \
-  extern "C" __global__ void __launch_bounds__(bm *bn / 64) hn_implicit_##bm##_##bn(                                   \
-      float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p,                     \
-      const __grid_constant__ hn_cuda_window v) {                                                                      \
-    convolve<bm, bn>(sums, x, w, p, v, false);                                                                         \
-  }                                                                                                                    \
-  extern "C" __global__ void __launch_bounds__(bm *bn / 64) hn_implicit_##bm##_##bn##_f(                               \
-      float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p,                     \
-      const __grid_constant__ hn_cuda_window v) {                                                                      \
-    convolve<bm, bn>(sums, x, w, p, v, true);                                                                          \
-  }
-CONV(64, 64)
-CONV(128, 64)
-CONV(128, 128)
+extern "C" __global__ void __launch_bounds__(64 * 64 / 64)
+    hn_implicit_64_64(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p,
+                      const __grid_constant__ hn_cuda_window v) {
+  convolve<64, 64>(sums, x, w, p, v, false);
+}
+extern "C" __global__ void __launch_bounds__(64 * 64 / 64)
+    hn_implicit_64_64_f(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p,
+                        const __grid_constant__ hn_cuda_window v) {
+  convolve<64, 64>(sums, x, w, p, v, true);
+}
+extern "C" __global__ void __launch_bounds__(128 * 64 / 64)
+    hn_implicit_128_64(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p,
+                       const __grid_constant__ hn_cuda_window v) {
+  convolve<128, 64>(sums, x, w, p, v, false);
+}
+extern "C" __global__ void __launch_bounds__(128 * 64 / 64)
+    hn_implicit_128_64_f(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p,
+                         const __grid_constant__ hn_cuda_window v) {
+  convolve<128, 64>(sums, x, w, p, v, true);
+}
+extern "C" __global__ void __launch_bounds__(128 * 128 / 64)
+    hn_implicit_128_128(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p,
+                        const __grid_constant__ hn_cuda_window v) {
+  convolve<128, 128>(sums, x, w, p, v, false);
+}
+extern "C" __global__ void __launch_bounds__(128 * 128 / 64)
+    hn_implicit_128_128_f(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p,
+                          const __grid_constant__ hn_cuda_window v) {
+  convolve<128, 128>(sums, x, w, p, v, true);
+}
 
 /* Four places of one plane a thread; rows: planes of all images. */
 extern "C" __global__ void __launch_bounds__(256)

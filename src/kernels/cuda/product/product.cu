@@ -22,18 +22,30 @@ __device__ __forceinline__ void product(float *sums, const float *x, const float
   multiply<bm, bn, transposed>(sums + (size_t)blockIdx.z * p.m * p.n, p.m, p.n, begin, min(begin + p.slice, p.k), from);
 }
 
-#define PRODUCT(bm, bn)                                                                                                \
-  extern "C" __global__ void __launch_bounds__(bm *bn / 64) hn_product_##bm##_##bn(                                    \
-      float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p) {                   \
-    product<bm, bn, false>(sums, x, w, p);                                                                             \
-  }                                                                                                                    \
-  extern "C" __global__ void __launch_bounds__(bm *bn / 64) hn_product_##bm##_##bn##_t(                                \
-      float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p) {                   \
-    product<bm, bn, true>(sums, x, w, p);                                                                              \
-  }
-PRODUCT(64, 64)
-PRODUCT(128, 64)
-PRODUCT(128, 128)
+extern "C" __global__ void __launch_bounds__(64 * 64 / 64)
+    hn_product_64_64(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p) {
+  product<64, 64, false>(sums, x, w, p);
+}
+extern "C" __global__ void __launch_bounds__(64 * 64 / 64)
+    hn_product_64_64_t(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p) {
+  product<64, 64, true>(sums, x, w, p);
+}
+extern "C" __global__ void __launch_bounds__(128 * 64 / 64)
+    hn_product_128_64(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p) {
+  product<128, 64, false>(sums, x, w, p);
+}
+extern "C" __global__ void __launch_bounds__(128 * 64 / 64)
+    hn_product_128_64_t(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p) {
+  product<128, 64, true>(sums, x, w, p);
+}
+extern "C" __global__ void __launch_bounds__(128 * 128 / 64)
+    hn_product_128_128(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p) {
+  product<128, 128, false>(sums, x, w, p);
+}
+extern "C" __global__ void __launch_bounds__(128 * 128 / 64)
+    hn_product_128_128_t(float *sums, const float *x, const float *w, const __grid_constant__ hn_cuda_product_args p) {
+  product<128, 128, true>(sums, x, w, p);
+}
 
 /* Four outputs a thread. */
 extern "C" __global__ void __launch_bounds__(256)
