@@ -86,7 +86,9 @@ const hone_op hn_op_layer_norm = {
     .eval = eval,
     .cost = hn_cost_norm,
     .report_class = "Normalization",
+    /* Before opset 17 it is ONNX Runtime's own, which writes it into the models that it optimises. */
     .onnx = {{.name = "LayerNormalization", .first = 17, .last = HONE_LATEST},
+             {.name = "LayerNormalization", .first = 1, .last = 16, .alias = true},
              {"SkipLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_skip_norm", .alias = true},
              {"EmbedLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_embed_layer_norm",
               .alias = true},

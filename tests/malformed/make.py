@@ -143,7 +143,7 @@ MODELS = {
     "opset_future": lambda: one("Relu", opset=99),
     "unknown_operator": lambda: one("Rleu"),
     "unknown_domain": lambda: model([helper.make_node("Relu", ["x"], ["y"], domain="com.example", name="n")]),
-    "operator_before_its_opset": lambda: one("LayerNormalization", ("x", "w"), constants=[("w", f32(3))], opset=9),
+    "operator_before_its_opset": lambda: one("HardSwish", opset=9),
     "no_op_type": lambda: one(""),
     # ---- names and edges ----
     "no_outputs": lambda: model([helper.make_node("Relu", ["x"], ["y"])], outputs=[]),

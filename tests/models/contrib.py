@@ -137,6 +137,10 @@ def cases():
         yield f"skip_rms_norm_{bias}", one("SkipSimplifiedLayerNormalization", {"x": rows, "r": rows, "g": size, **more},
                                            ["y", "", "", "sum"], ["g"], epsilon=1e-6)
     yield "skip_layer_norm_bare", one("SkipLayerNormalization", {"x": rows, "r": rows, "g": size}, ["y"], ["g"])
+    for opset in (11, 16):  # older than the standard's operator: its name and domain, as ONNX Runtime has it
+        yield f"layer_norm_{opset}", mixed("LayerNormalization", {
+            "x": (TensorProto.FLOAT, rows), "g": np.linspace(0.5, 2, 16, dtype=np.float32),
+            "b": np.linspace(-1, 1, 16, dtype=np.float32)}, ["y", "mean", "inv"], domain="", opset=opset, axis=-1, epsilon=1e-6)
     yield "bias_gelu", one("BiasGelu", {"x": rows, "b": size}, ["y"], ["b"])
     yield "gelu", one("Gelu", {"x": rows}, ["y"])
     yield "fast_gelu", one("FastGelu", {"x": rows}, ["y"])

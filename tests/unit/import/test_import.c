@@ -178,6 +178,14 @@ static void flat_softmax(hn_text *graph) { /* opset 11: over all axes from 1 on 
   add_value(graph, 12, "y", 1, "2 3 4");
 }
 
+static void early_layer_norm(hn_text *graph) { /* ONNX Runtime's, from before the standard had it */
+  add_value(graph, 11, "x", 1, "2 3 4");
+  add_value(graph, 11, "scale", 1, "4");
+  add_node(graph, "LayerNormalization", "norm", "x scale", "y mean inv_std_dev");
+  add_value(graph, 12, "y", 1, "2 3 4");
+  add_value(graph, 12, "mean", 1, "2 3 1");
+}
+
 static void many_sums(hn_text *graph) { /* more than an expression has room for: groups of 16, then their sum */
   char names[800] = "";
   for (int i = 0; i < 100; ++i) {
@@ -209,6 +217,7 @@ static const struct {
      0},
     {"opset 6's broadcasting", broadcast_along_axis, 6, HONE_OK, "", 0, 2},
     {"opset 11's softmax", flat_softmax, 11, HONE_OK, "", 0, 4},
+    {"opset 11's layer norm, of ONNX Runtime", early_layer_norm, 11, HONE_OK, "", 0, 1},
     {"a sum of 100 inputs", many_sums, 13, HONE_OK, "", 0, 8},
     {"no opset import", two_relus, 0, HONE_MALFORMED, "does not say which opsets", 1, 0},
     {"an opset from the future", two_relus, 28, HONE_UNSUPPORTED, "newest opset", 2, 0},
