@@ -251,16 +251,15 @@ static hone_status split_chosen(hn_choices *choices) {
   for (int i = 0; i < choices->count; ++i) {
     hn_choice *choice = &choices->items[i];
     if (!choice->split) continue;
-    /* Where the parts won by their formats, none was chosen. */
-    const hn_candidate *fused =
-        choice->chosen >= 0 ? &choice->candidates[choice->chosen] : hn_choice_best(choice, NULL);
+    /* Where the parts won by their formats, none was chosen, or the reference, which may be alone in these. */
+    const hn_candidate *fused = choice->chosen >= 0 ? &choice->candidates[choice->chosen] : NULL;
+    if (!fused || hn_candidate_is_reference(fused)) fused = hn_choice_best(choice, NULL);
     const bool by_type = choice->why && choice->chosen < 0 && choice->parts_ns == 0; /* before anything was chosen */
-    const bool reference = !fused || fused->tactic->flags & HONE_TACTIC_REFERENCE;
     HN_TRY(split(tuning, choices->graph, choice->node,
-                 by_type     ? choice->why
-                 : reference ? "the fused node has no tactic but the reference"
-                             : "they are faster",
-                 fused && !reference && fused->state == HN_CANDIDATE_TIMED ? fused->time_low_ns : 0, choice->parts_ns));
+                 by_type  ? choice->why
+                 : !fused ? "the fused node has no tactic but the reference"
+                          : "they are faster",
+                 fused && fused->state == HN_CANDIDATE_TIMED ? fused->time_low_ns : 0, choice->parts_ns));
   }
   return HONE_OK;
 }
