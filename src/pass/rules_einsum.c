@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules_einsum.c - sums of products over named axes as the transposes, products and sums that they are: two inputs at a
  * time, batches first, then what only one of the two has. */
-#include "ops/einsum.h"
 #include "pass/passes.h"
 #include "pass/rule_help.h"
+#include "tensor/einsum.h"
 #include <string.h>
 
 enum { X, Y, MOST_TEXT = 256 };

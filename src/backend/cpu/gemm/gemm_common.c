@@ -129,12 +129,21 @@ typedef struct job {
   hn_stop *stop;
 } job;
 
+/* Where matrix number `matrix` of B begins, in floats. */
+static int64_t b_offset(const hn_cpu_product *p, int64_t matrix) {
+  int64_t offset = 0;
+  if (!p->is_apart) return matrix * p->gemm.k * p->gemm.n;
+  for (int i = 0; i < p->batch_rank; ++i)
+    if (p->b_step[i] > 0) offset += matrix / p->b_step[i] % p->batch_dim[i] * p->b_from[i];
+  return offset;
+}
+
 static void pack_panels(const hn_cpu_product *p, const float *b, float *to, int64_t begin, int64_t end) {
   const hn_gemm_f32 *g = &p->gemm;
   while (begin < end) {
     const int64_t panels = hn_gemm_f32_panels(g->n, p->kernel->panel), matrix = begin / panels;
     const int64_t first = begin % panels, last = hn_cpu_lesser(panels, first + end - begin);
-    hn_gemm_f32_pack_b_c(b + matrix * g->k * g->n, p->b_row_stride, p->b_column_stride, g->k, g->n, p->kernel->panel,
+    hn_gemm_f32_pack_b_c(b + b_offset(p, matrix), p->b_row_stride, p->b_column_stride, g->k, g->n, p->kernel->panel,
                          first, last, to + matrix * hn_gemm_f32_packed_floats(g->k, g->n, p->kernel->panel));
     begin += last - first;
   }
@@ -157,25 +166,26 @@ static void pack_body(void *arg, int worker, int64_t begin, int64_t end) {
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t matrix = unit / parts / p->panels, column = unit / parts % p->panels * panel;
     const int64_t row = unit % parts * p->pack_rows;
-    hn_gemm_f32_pack_b_c(
-        j->data.b + matrix * p->gemm.k * p->gemm.n + row * p->b_row_stride + column * p->b_column_stride,
-        p->b_row_stride, p->b_column_stride, hn_cpu_lesser(p->pack_rows, p->gemm.k - row), p->gemm.n - column,
-        (int)panel, 0, 1, j->packed + matrix * p->packed_floats + column * p->gemm.k + row * panel);
+    hn_gemm_f32_pack_b_c(j->data.b + b_offset(p, matrix) + row * p->b_row_stride + column * p->b_column_stride,
+                         p->b_row_stride, p->b_column_stride, hn_cpu_lesser(p->pack_rows, p->gemm.k - row),
+                         p->gemm.n - column, (int)panel, 0, 1,
+                         j->packed + matrix * p->packed_floats + column * p->gemm.k + row * panel);
   }
 }
 
 /* Points a product at matrix number `batch` of the output. */
 static void point(const hn_cpu_product *p, const job *j, int64_t batch, hn_gemm_f32 *g) {
-  int64_t a = 0, b = 0, left = batch;
+  int64_t a = 0, b = 0, c = p->is_apart ? 0 : batch * g->m * g->c_row_stride, left = batch;
   for (int i = p->batch_rank - 1; i >= 0; --i) {
     const int64_t at = left % p->batch_dim[i];
     left /= p->batch_dim[i];
     a += at * p->a_step[i];
     b += at * p->b_step[i];
+    c += at * p->c_step[i];
   }
   g->a = j->data.a + a;
   g->b_packed = (p->b_packed_before ? j->data.b : j->packed) + b * p->packed_floats;
-  g->c = j->data.c + batch * g->m * g->c_row_stride;
+  g->c = j->data.c + c;
   g->a_packed = p->a_floats ? j->data.scratch + packed_scratch_floats(p) : NULL;
   g->epilogue.bias = j->data.bias;
   g->epilogue.slope = j->data.slope;
@@ -266,10 +276,10 @@ const char *hn_cpu_product_plan_query(const hone_query *query, void *memory, hon
   const hn_cpu_product_kernel *kernel = query->tactic->kernel;
   state asked, *s = memory ? memory : &asked;
   hn_cpu_product *p = &s->product;
-  *s = (state){.product = {.kernel = kernel->gemm}, .ports = {-1, -1, -1}};
+  *s = (state){.product = {.kernel = kernel->gemm}, .ports = {-1, -1, -1, false}};
   HN_TRY_REASON(kernel->read(query, p, &s->ports));
   HN_TRY_REASON(hn_cpu_product_check_sizes(p));
-  p->b_packed_before = query->constant_mask & 2;
+  p->b_packed_before = query->constant_mask & query->tactic->pack_mask & 2;
   hn_cpu_product_plan(p, query->facts);
   needs->state = sizeof *s;
   needs->scratch = hn_cpu_product_scratch_bytes(p);
@@ -290,9 +300,10 @@ hone_status hn_cpu_product_pack_query(const hone_query *query, void *to) {
 
 hone_status hn_cpu_product_launch(void *memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = memory;
+  const bool swaps = s->ports.swaps;
   const hn_cpu_product_data data = {
-      .a = launch->in[0].data,
-      .b = s->product.b_packed_before ? launch->packed : launch->in[1].data,
+      .a = launch->in[swaps].data,
+      .b = s->product.b_packed_before ? launch->packed : launch->in[!swaps].data,
       .bias = s->ports.bias >= 0 ? launch->in[s->ports.bias].data : NULL,
       .residual = s->ports.residual >= 0 ? launch->in[s->ports.residual].data : NULL,
       .slope = s->ports.slope >= 0 ? launch->in[s->ports.slope].data : NULL,

@@ -22,8 +22,8 @@ typedef struct hn_cpu_gemm_kernel {
 double hn_cpu_gemm_ns(const hn_cpu_gemm_kernel *kernel, int64_t m, int64_t n, int64_t k);
 extern const hn_cpu_gemm_kernel hn_cpu_gemm_c, hn_cpu_gemm_avx2, hn_cpu_gemm_avx512;
 
-/* `batches` products of m x k and k x n matrices; C's lie one after the other. The results do not depend on how the
- * work is cut. Filled by the caller down to b_packed_before, then by hn_cpu_product_plan. */
+/* `batches` products of m x k and k x n matrices; B's and C's lie one after the other, or apart. The results do not
+ * depend on how the work is cut. Filled by the caller down to b_packed_before, then by hn_cpu_product_plan. */
 typedef struct hn_cpu_product {
   const hn_cpu_gemm_kernel *kernel;
   hn_gemm_f32 gemm; /* m, n, k, strides, residual_stride, activation, bias_per_row; no pointers */
@@ -33,6 +33,8 @@ typedef struct hn_cpu_product {
   int64_t b_step[HONE_MAX_RANK]; /* matrices */
   int64_t b_matrices, b_row_stride, b_column_stride;
   bool b_packed_before; /* else every launch packs it into scratch */
+  bool is_apart;        /* B's matrices and C's lie where these say, in floats */
+  int64_t b_from[HONE_MAX_RANK], c_step[HONE_MAX_RANK];
 
   int64_t batches, packed_floats; /* of one matrix */
   int64_t panels, row_chunk, row_chunks, panel_chunk, panel_chunks;
@@ -57,6 +59,7 @@ void hn_cpu_product_run(const hn_cpu_product *product, hn_pool *pool, const hn_c
  * b_packed_before and says why not; bias, residual and slope are numbers of ports, -1 for none. */
 typedef struct hn_cpu_product_ports {
   int bias, residual, slope;
+  bool swaps; /* port 0 is B */
 } hn_cpu_product_ports;
 /* A row's kernel. */
 typedef struct hn_cpu_product_kernel {

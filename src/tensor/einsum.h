@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* einsum.h - an einsum's equation, for the operator and for the rules that take it apart. */
-#ifndef HN_OPS_EINSUM_H
-#define HN_OPS_EINSUM_H
+/* einsum.h - an einsum's equation, for the operator, the rules that take it apart and kernels. */
+#ifndef HN_TENSOR_EINSUM_H
+#define HN_TENSOR_EINSUM_H
 
 #include "base/diag.h"
 #include <hone/op.h>
