@@ -91,6 +91,8 @@ void hn_accuracy_end(hn_accuracy *accuracy);
 /* What was chosen so far as an engine, and the build's inputs for a session on one. */
 hone_status hn_accuracy_engine(const hn_accuracy *accuracy, const hn_choices *choices, hone_engine **out);
 hone_status hn_accuracy_inputs(const hn_accuracy *accuracy, hone_session *session);
+/* The session's words for what failed go to the context; is the status. */
+hone_status hn_accuracy_tell(const hn_accuracy *accuracy, const hone_session *session, hone_status status);
 
 /* ---- plans as wholes against one another (compile_race.c) ----
  * The judge's functions that time; user is its hn_accuracy. */

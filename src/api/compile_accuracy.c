@@ -90,6 +90,11 @@ static hone_status look(hn_accuracy *a, hone_session *session, bool as_reference
   return HONE_OK;
 }
 
+hone_status hn_accuracy_tell(const hn_accuracy *a, const hone_session *session, hone_status status) {
+  if (status == HONE_OK || hone_session_message_count(session) == 0) return status;
+  return HN_FAIL(&a->context->diag, status, "%s", hone_session_message(session, 0, NULL));
+}
+
 static hone_status run_engine(hn_accuracy *a, hone_engine *engine, bool as_reference, double *out_errors) {
   hone_diagnostics *diag = &a->context->diag;
   const hone_session_options options = {
@@ -99,8 +104,7 @@ static hone_status run_engine(hn_accuracy *a, hone_engine *engine, bool as_refer
   hone_status status = hn_accuracy_inputs(a, session);
   if (status == HONE_OK) status = hone_session_run(session);
   if (status == HONE_OK) status = look(a, session, as_reference, out_errors);
-  if (status != HONE_OK && hone_session_message_count(session) > 0)
-    (void)HN_FAIL(diag, status, "%s", hone_session_message(session, 0, NULL));
+  status = hn_accuracy_tell(a, session, status);
   hone_session_destroy(session);
   return status;
 }

@@ -36,8 +36,8 @@ static hone_status open_session(const hn_accuracy *a, runner *r) {
   double ns;
   HN_TRY(hone_session_create(r->engine, &options, &r->session, &a->context->diag));
   HN_TRY(hn_accuracy_inputs(a, r->session));
-  HN_TRY(hn_race_burst(r->session, 1, &ns));
-  HN_TRY(hn_race_burst(r->session, 1, &ns)); /* the first one touched the memory */
+  for (int i = 0; i < 2; ++i) /* the first one touches the memory */
+    HN_TRY(hn_accuracy_tell(a, r->session, hn_race_burst(r->session, 1, &ns)));
   const double runs = ns > 0 ? sample_ns / ns : MOST_RUNS;
   r->runs = runs >= MOST_RUNS ? MOST_RUNS : runs <= 1 ? 1 : (int)runs;
   return HONE_OK;
@@ -64,15 +64,16 @@ hone_status hn_race_enter(void *user, const hn_choices *choices, void **out_plan
   }
   hn_race_leave(user, r);
   if (!only_here(status)) return hone_note(diag, status, "while timing the whole network");
+  hn_log(a->context, HONE_LOG_VERBOSE, "the network is not timed as a whole: %s",
+         before < diag->count ? diag->entries[before].text : hone_status_name(status));
   diag->count = before;
   diag->dropped = dropped;
   return HONE_OK;
 }
 
 hone_status hn_race_time(void *user, void *plan, double *out_ns) {
-  (void)user;
   const runner *r = plan;
-  return hn_race_burst(r->session, r->runs, out_ns);
+  return hn_accuracy_tell(user, r->session, hn_race_burst(r->session, r->runs, out_ns));
 }
 
 void hn_race_leave(void *user, void *plan) {

@@ -248,17 +248,26 @@ static hone_status contest_all(contests *c) {
   return HONE_OK;
 }
 
-/* What the outputs' errors are now; over the limit, the choices are what they were. */
-static hone_status judge_again(contests *c, const int *before) {
+/* What a choice was before the contests. */
+typedef struct former {
+  int chosen;
+  const char *why;
+} former;
+
+/* What the outputs' errors are now; over the limit, or no numbers, the choices are what they were. */
+static hone_status judge_again(contests *c, const former *before) {
   hn_choices *choices = c->choices;
   const double limit = choices->options->max_error;
   double worst = 0;
   HN_TRY(c->judge->run(c->judge->user, choices, false, choices->output_errors));
   for (int i = 0; i < choices->root->result_count; ++i) worst = fmax(worst, choices->output_errors[i]);
-  if (limit <= 0 || worst <= limit) return HONE_OK;
+  if (limit > 0 ? worst <= limit : worst < HUGE_VAL) return HONE_OK;
   hn_log(choices->context, HONE_LOG_VERBOSE, "what was faster in the network has an error of %.3g: left out", worst);
-  for (int i = 0; i < choices->count; ++i)
-    if (c->group_of[i] >= 0) set_chosen(choices, &choices->items[i], before[i]);
+  for (int i = 0; i < choices->count; ++i) {
+    if (c->group_of[i] < 0) continue;
+    set_chosen(choices, &choices->items[i], before[i].chosen);
+    choices->items[i].why = before[i].why;
+  }
   return c->judge->run(c->judge->user, choices, false, choices->output_errors);
 }
 
@@ -271,9 +280,9 @@ hone_status hn_tune_in_network(hn_choices *choices, const hn_judge *judge) {
   contests c = {.choices = choices, .judge = judge};
   HN_TRY(list_groups(&c));
   if (c.count < 2 || hn_tuning_stopped(tuning)) return HONE_OK; /* one layer alone is the network */
-  int *before = HN_NEW(&choices->arena, int, choices->count + 1);
+  former *before = HN_NEW(&choices->arena, former, choices->count + 1);
   if (!before) return HN_FAIL_MEMORY(&choices->context->diag);
-  for (int i = 0; i < choices->count; ++i) before[i] = choices->items[i].chosen;
+  for (int i = 0; i < choices->count; ++i) before[i] = (former){choices->items[i].chosen, choices->items[i].why};
   HN_TRY(judge->enter(judge->user, choices, &c.plan));
   if (!c.plan) return HONE_OK;
   hone_status status = contest_all(&c);

@@ -198,8 +198,7 @@ HN_INLINE void panels(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, c
 }
 
 void HN_SIMD_NAME(hn_gemm_nbits_dots)(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
-  const int64_t most = 32 * ((1 << 4) - 1); /* times 2^22: of weights and of zeros, below 2^31 */
-  if (g->bits == 4 && g->block * ((1 << 4) - 1) <= most)
+  if (g->bits == 4 && g->block <= 32) /* weights and zeros below 16 by 2^22, 32 of them: below 2^31 */
     panels(g, begin, end, 4, 1);
   else if (g->bits == 4)
     panels(g, begin, end, 4, 0);
