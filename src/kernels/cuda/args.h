@@ -187,10 +187,12 @@ typedef struct hn_cuda_tensor {
   hn_cuda_bytes bytes; /* of bytes alone */
 } hn_cuda_tensor;
 
+enum { HN_SQUEEZE_THREADS = 512 };
 /* y = x * factor(image, channel): see squeeze_excite.cu. c channels of `pitch` values a pixel. */
 typedef struct hn_cuda_squeeze {
   int pixels, c, pitch, squeezed;
   int blocks, share, slice; /* of a cluster; pixels and channels of each (channels: a multiple of 8) */
+  int all;                  /* channels of the packed weights */
   int squeeze_act, excite_act;
   float squeeze_alpha, squeeze_beta, excite_alpha, excite_beta;
 } hn_cuda_squeeze;

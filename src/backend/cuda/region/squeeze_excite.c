@@ -3,10 +3,16 @@
  * in f16 or bf16 with the channels last: a cluster of blocks an image, which share its pixels or its channels. */
 #include "backend/cuda/region/region.h"
 #include "kernels/cuda/args.h"
+#include <math.h>
 #include <string.h>
 
 enum { X, SQUEEZE, SQUEEZE_BIAS, EXCITE, EXCITE_BIAS, PORTS };
-enum { PACKED = (1 << PORTS) - (1 << SQUEEZE), THREADS = 256, MOST_SLICE = 8 * THREADS, MOST_BLOCKS = 16 };
+enum {
+  PACKED = (1 << PORTS) - (1 << SQUEEZE),
+  MOST_SLICE = 8 * HN_SQUEEZE_THREADS,
+  MOST_BLOCKS = 16,
+  BARRIER = 16 /* bytes */
+};
 
 typedef struct state {
   hn_cuda_squeeze args;
@@ -70,10 +76,11 @@ static bool share_channels(state *s, int blocks) {
   a->slice = eights((a->pitch + blocks - 1) / blocks);
   a->blocks = (a->pitch + a->slice - 1) / a->slice;
   a->share = a->pixels;
+  a->all = a->blocks * a->slice;
   const int64_t deep = eights(a->squeezed);
-  const int64_t floats = THREADS * 8 + 3 * (int64_t)a->slice + (a->blocks + 2) * deep;
-  const int64_t halves = a->slice * ((int64_t)a->squeezed + deep + a->pixels);
-  s->shared_bytes = (size_t)(4 * floats + 2 * halves);
+  const int64_t floats = HN_SQUEEZE_THREADS * 8 + 3 * (int64_t)a->slice + (a->blocks + 2) * deep;
+  const int64_t halves = a->slice * ((int64_t)a->squeezed + deep);
+  s->shared_bytes = (size_t)(BARRIER + 4 * floats + 2 * halves);
   return a->slice <= MOST_SLICE && s->shared_bytes <= HN_REGION_SHARED;
 }
 
@@ -83,35 +90,33 @@ static bool share_out(state *s, int blocks) {
   if (s->by_channels) return share_channels(s, blocks);
   a->blocks = blocks;
   a->share = (a->pixels + blocks - 1) / blocks;
-  a->slice = eights((a->pitch + blocks - 1) / blocks);
-  const int64_t all = (int64_t)blocks * a->slice, deep = eights(a->squeezed);
-  const int64_t floats = THREADS * 8 + 2 * all + eights(blocks * a->squeezed) + deep;
-  const int64_t halves = a->slice * ((int64_t)a->squeezed + deep) + (int64_t)a->share * a->pitch;
-  s->shared_bytes = (size_t)(4 * floats + 2 * halves);
-  return a->slice <= MOST_SLICE && s->shared_bytes <= HN_REGION_SHARED;
+  a->slice = a->all = a->pitch;
+  const int64_t pitch = a->pitch, deep = eights(a->squeezed);
+  const int64_t floats = HN_SQUEEZE_THREADS * 8 + (blocks + 3) * pitch + 2 * deep;
+  const int64_t halves = pitch * (a->squeezed + deep);
+  s->shared_bytes = (size_t)(BARRIER + 4 * floats + 2 * halves);
+  return pitch <= MOST_SLICE && s->shared_bytes <= HN_REGION_SHARED;
 }
 
 static size_t packed_bytes(const hn_cuda_squeeze *a) {
-  const size_t all = (size_t)a->blocks * (size_t)a->slice, deep = (size_t)eights(a->squeezed);
+  const size_t all = (size_t)a->all, deep = (size_t)eights(a->squeezed);
   return 2 * all * ((size_t)a->squeezed + deep) + 4 * (deep + all);
 }
 
-/* Expected seconds on an H200: a block's share is read, summed and written, a slice of the weights is read, and each
- * exchange takes longer with more blocks. */
+/* Expected seconds on an H200: a block's share is read, summed and written, its weights are read, and what is exchanged
+ * takes longer with more blocks. */
 static double seconds_of(const state *s) {
   const hn_cuda_squeeze *a = &s->args;
-  const int least = s->by_channels ? 1 : 4; /* exchanges */
-  const double begin = 2000, clock = 1.75e9, bytes_a_clock = 32;
-  const double share = (double)a->share * (s->by_channels ? a->slice : a->pitch),
-               weights = (double)a->slice * (a->squeezed + eights(a->squeezed));
+  const double begin = 2000, clock = 1.75e9, bytes_a_clock = 32, at_once = HN_SQUEEZE_THREADS / 8;
+  const double share = (double)a->share * a->slice, weights = (double)a->slice * (a->squeezed + eights(a->squeezed));
   const double products =
-      s->by_channels ? (a->squeezed + 31) / 32 * (120 + a->slice) + (a->slice + 31) / 32 * (120.0 + a->squeezed)
-                     : (a->squeezed + 7) / 8 * (60 + a->slice / 4.0) + (a->slice + 31) / 32 * (60.0 + a->squeezed);
-  const double exchanges = least * (a->blocks > 1 ? 400 + 20.0 * a->blocks : 60);
+      ceil(a->squeezed / at_once) * (120 + a->slice) + ceil(a->slice / at_once) * (120.0 + a->squeezed);
+  const double sent = s->by_channels ? eights(a->squeezed) : a->pitch;
+  const double exchange = a->blocks > 1 ? 400 + a->blocks * (10 + sent / 4) : 60;
   const double busy = 4 * share / bytes_a_clock + 2 * weights / bytes_a_clock + products;
   double waves = (double)s->images * a->blocks / HN_REGION_UNITS;
   if (waves < 1) waves = 1;
-  return (begin + 1200 + exchanges + waves * busy) / clock;
+  return (begin + 1200 + exchange + waves * busy) / clock;
 }
 
 /* The numbers of blocks that fit, the fastest first; how many. */
@@ -161,7 +166,7 @@ static hone_status pack(const hone_query *query, void *to) {
   if (plan(query, &s, &needs)) return HONE_INTERNAL;
   const hn_cuda_squeeze *a = &s.args;
   const hone_dtype held = query->tactic->compute;
-  const int all = a->blocks * a->slice, deep = eights(a->squeezed);
+  const int all = a->all, deep = eights(a->squeezed);
   uint16_t *squeeze = to, *excite = squeeze + (size_t)a->squeezed * (size_t)all;
   float *squeeze_bias = (float *)(void *)(excite + (size_t)all * (size_t)deep), *excite_bias = squeeze_bias + deep;
   memset(to, 0, needs.packed);
@@ -181,7 +186,7 @@ static hone_status pack(const hone_query *query, void *to) {
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   state *s = state_memory;
   const hn_cuda_shape shape = {.grid = {(unsigned)s->args.blocks, (unsigned)s->images, 1},
-                               .threads = THREADS,
+                               .threads = HN_SQUEEZE_THREADS,
                                .shared_bytes = (unsigned)s->shared_bytes,
                                .cluster = (unsigned)s->args.blocks,
                                .dependent = true};
@@ -191,20 +196,20 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 }
 
 const hone_tactic hn_tactics_cuda_squeeze_excite[] = {
-    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.f16", .version = 1, .op = "squeeze_excite", .isa = HN_CUDA_SM90,
+    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.f16", .version = 2, .op = "squeeze_excite", .isa = HN_CUDA_SM90,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS, .pack_mask = PACKED,
      .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan, .variants = variants,
      .pack = pack, .launch = launch, .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_f16, false}},
-    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.bf16", .version = 1, .op = "squeeze_excite", .isa = HN_CUDA_SM90,
+    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.bf16", .version = 2, .op = "squeeze_excite", .isa = HN_CUDA_SM90,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS, .pack_mask = PACKED,
      .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .variants = variants,
      .pack = pack, .launch = launch, .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_bf16, false}},
-    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.f16.channels", .version = 1, .op = "squeeze_excite",
+    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.f16.channels", .version = 2, .op = "squeeze_excite",
      .isa = HN_CUDA_SM90, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
      .pack_mask = PACKED, .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan,
      .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const row_kernel){HN_CUDA_squeeze_channels_f16, true}},
-    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.bf16.channels", .version = 1, .op = "squeeze_excite",
+    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.bf16.channels", .version = 2, .op = "squeeze_excite",
      .isa = HN_CUDA_SM90, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
      .pack_mask = PACKED, .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan,
      .variants = variants, .pack = pack, .launch = launch,
