@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """decoder.py - tokens a second of a language model with caches in place: hone beside ONNX Runtime on the same file, in
-turns, and both beside the time that a token's bytes take to come from memory.
+turns, and both beside the time that a token's bytes take to come from memory, measured in each turn.
 
     python3 bench/decoder.py [--folder DIR] [--prompt 32] [--tokens 64] [--rounds 3] [--threads 2]
         [--types int4:32,f32] [--device gpu] [--allow fp16] [--layers 24 --width 1024 --heads 16 --kv-heads 4 --hidden 2816 --vocabulary 32000]
@@ -131,23 +131,24 @@ def main():
         levels = {"exact": "1"} if kind == "f32" else {"exact": "1", "bytes": "4"}
         peers = {name: Peer(path, options.threads, capacity, level) for name, level in levels.items()}
         seen = {name: [] for name in ["hone", *peers]}
-        ids = {}
+        ids, floors = {}, []
         for _ in range(options.rounds):
             told = json.loads(tool("generate", engine, "--prompt-ids", ",".join(map(str, prompt)), "--tokens",
                                    options.tokens, "--threads", options.threads, "--device", options.device, "--json"))
             ids["hone"] = told["tokens"]
             seen["hone"].append((told["prefill_ms"], told["token_ms"]))
+            floors.append(told["floor_ms"])
             for name, peer in peers.items():
                 ids[name], *times = peer.generate(prompt, options.tokens)
                 seen[name].append(tuple(times))
-        bandwidth = told["token_bytes"] / told["floor_ms"] * 1e-6
-        print(f"{kind}: {told['token_bytes'] * 1e-6:.1f} MB a token, memory reads {bandwidth:.1f} GB/s, floor "
-              f"{told['floor_ms']:.3f} ms")
+        floor = statistics.median(floors)
+        print(f"{kind}: {told['token_bytes'] * 1e-6:.1f} MB a token, memory reads {told['token_bytes'] / floor * 1e-6:.1f} GB/s, "
+              f"floor {floor:.3f} ms ({min(floors):.3f} to {max(floors):.3f})")
         for name, rows in seen.items():
             prefill, token = (statistics.median(column) for column in zip(*rows))
             same = next((i for i, (a, b) in enumerate(zip(ids[name], ids["exact"])) if a != b), options.tokens)
             print(f"  {name:6} prompt {prefill:9.2f} ms  token {token:8.3f} ms  {1e3 / token:7.1f} tokens/s  "
-                  f"{told['floor_ms'] / token:5.2f} of the floor  ids as exact ONNX Runtime's: {same} of {options.tokens}")
+                  f"{statistics.median(f / t for f, (_, t) in zip(floors, rows)):5.2f} of the floor  ids as exact ONNX Runtime's: {same} of {options.tokens}")
 
 
 if __name__ == "__main__":
