@@ -150,9 +150,13 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
 
 typedef struct job {
   state s; /* with pointers */
-  const float *q, *k, *v, *cos, *sin;
+  const float *q, *k, *v, *cos, *sin, *past_k, *past_v;
+  float *present_k, *present_v;
+  hn_attention_steps q_step, k_step; /* of the new ones; attention reads turned queries and the caches */
+  int64_t rows;                      /* of present, of a head */
   const int64_t *positions;
   float *turned, *scratch;
+  bool prepares; /* a unit is a key head: it prepares it itself, in whose caches it then lies */
 } job;
 
 /* Row i of one head, at its angle: from the new ones to where it is read. */
@@ -178,11 +182,12 @@ static void move_row(const job *j, const float *from, int64_t row, int64_t place
 }
 
 /* The new rows of batch x key head `at`, behind the old ones, which are there or come from past. */
-static void append(const job *j, int64_t at, const float *past_k, const float *past_v, float *present_k,
-                   float *present_v) {
+static void append(const job *j, int64_t at) {
   const hn_attention_f32 *a = &j->s.args;
+  const float *past_k = j->past_k, *past_v = j->past_v;
+  float *present_k = j->present_k, *present_v = j->present_v;
   const int64_t heads = a->heads / a->group, b = at / heads, h = at % heads, old = a->lengths[b] - a->q_len;
-  const int64_t here = at * a->kv_len * a->size, rest = (a->kv_len - j->s.past) * a->size;
+  const int64_t here = at * j->rows * a->size, rest = (j->rows - j->s.past) * a->size;
   const size_t past_bytes = (size_t)(j->s.past * a->size) * sizeof(float);
   if (past_k != present_k) {
     if (past_bytes) memcpy(present_k + here, past_k + at * j->s.past * a->size, past_bytes);
@@ -193,28 +198,32 @@ static void append(const job *j, int64_t at, const float *past_k, const float *p
     memset(present_v + here + j->s.past * a->size, 0, (size_t)rest * sizeof(float));
   }
   for (int64_t i = 0; i < a->q_len; ++i) {
-    const int64_t from = b * a->k_step.batch + h * a->k_step.head + i * a->k_step.row, to = here + (old + i) * a->size;
+    const int64_t from = b * j->k_step.batch + h * j->k_step.head + i * j->k_step.row, to = here + (old + i) * a->size;
     move_row(j, j->k + from, b * a->q_len + i, old + i, present_k + to);
     memcpy(present_v + to, j->v + from, (size_t)a->size * sizeof(float));
   }
 }
 
-static void turn_queries(job *j) {
-  hn_attention_f32 *a = &j->s.args;
-  a->q = j->q;
-  if (!j->s.half) return;
-  for (int64_t row = 0; row < a->batch * a->q_len; ++row) {
-    const int64_t b = row / a->q_len, i = row % a->q_len;
-    for (int64_t h = 0; h < a->heads; ++h)
-      move_row(j, j->q + b * a->q_step.batch + h * a->q_step.head + i * a->q_step.row, row,
+/* Heads [begin, end) of a batch's queries, at their angles. */
+static void turn_heads(const job *j, int64_t b, int64_t begin, int64_t end) {
+  const hn_attention_f32 *a = &j->s.args;
+  for (int64_t i = 0; i < a->q_len; ++i)
+    for (int64_t h = begin, row = b * a->q_len + i; h < end; ++h)
+      move_row(j, j->q + b * j->q_step.batch + h * j->q_step.head + i * j->q_step.row, row,
                a->lengths[b] - a->q_len + i, j->turned + (row * a->heads + h) * a->size);
-  }
-  a->q = j->turned;
-  a->q_step = a->y_step;
+}
+
+/* What attention over batch x key head `at` waits for: its new rows in the cache, its queries at their angles. */
+static void prepare(const job *j, int64_t at) {
+  const hn_attention_f32 *a = &j->s.args;
+  const int64_t key_heads = a->heads / a->group, head = at % key_heads * a->group;
+  append(j, at);
+  if (j->s.half) turn_heads(j, at / key_heads, head, head + a->group);
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
   const job *j = arg;
+  for (int64_t at = begin; at < end && j->prepares; ++at) prepare(j, at);
   j->s.row->attend(&j->s.args, begin, end, j->scratch + worker * j->s.worker_floats);
 }
 
@@ -254,16 +263,18 @@ static hone_status launch(void *planned, hone_stream *stream, const hone_launch 
   j.v = s->packed ? j.k + a->heads / a->group * a->size : l->in[V].data;
   if (s->half) j.cos = l->in[COS].data, j.sin = l->in[SIN].data;
   if (s->positions) j.positions = l->in[POSITIONS].data;
-  const float *past_k = s->past ? l->in[PAST_KEY].data : NULL, *past_v = s->past ? l->in[PAST_VALUE].data : NULL;
-  float *present_k = l->out[PRESENT_KEY].data, *present_v = l->out[PRESENT_VALUE].data;
-  for (int64_t at = 0; at < a->batch * (a->heads / a->group); ++at)
-    append(&j, at, past_k, past_v, present_k, present_v);
-  turn_queries(&j);
+  j.past_k = s->past ? l->in[PAST_KEY].data : NULL, j.past_v = s->past ? l->in[PAST_VALUE].data : NULL;
+  j.present_k = l->out[PRESENT_KEY].data, j.present_v = l->out[PRESENT_VALUE].data;
+  j.q_step = a->q_step, j.k_step = a->k_step, j.rows = a->kv_len;
+  a->q = s->half ? j.turned : j.q;
+  if (s->half) a->q_step = a->y_step;
   const hn_attention_steps cache = {a->heads / a->group * a->kv_len * a->size, a->kv_len * a->size, a->size};
-  a->k = present_k, a->v = present_v;
+  a->k = j.present_k, a->v = j.present_v;
   a->k_step = a->v_step = cache;
   a->y = l->out[Y].data;
   a->kv_len = most; /* what lies behind is nobody's */
+  j.prepares = a->head_chunk == a->group;
+  for (int64_t at = 0; at < a->batch * (a->heads / a->group) && !j.prepares; ++at) prepare(&j, at);
   hn_pool_run(hn_stream_pool(stream), s->units, s->grain, body, &j);
   return HONE_OK;
 }

@@ -10,6 +10,7 @@
 #define HN_FEW_VECTORS(rows) (8 / (rows))
 #endif
 enum { FEW_KEYS = 4, FEW_SCORES = HN_ATTENTION_KEYS + 16 }; /* keys of a pass; floats between rows of scores */
+enum { FEW_AHEAD = 16 };                                    /* keys that are fetched before they are read */
 
 /* Rows of one key head: row r is query r % q_len of head `head` + r / q_len. */
 typedef struct few {
@@ -47,14 +48,25 @@ HN_INLINE void four_sums(vf a, vf b, vf c, vf d, float *to) {
   for (int i = 0; i < 4; ++i) to[i] = sums[i * (HN_LANES / 4)];
 }
 
+/* Rows [row, row + FEW_KEYS) of what is read from memory later: pages change often, where the processor's own
+ * prefetching begins anew. */
+HN_INLINE void fetch_rows(source from, int64_t row, int64_t end, int64_t size) {
+  for (int64_t i = row; i < lesser(row + FEW_KEYS, end); ++i)
+    for (int64_t p = 0; p < size; p += 16) __builtin_prefetch(from.rows + i * from.step + p, 0, 2);
+}
+
 /* Scores of `rows` rows for keys [s.low, s.high); up to three behind them are written too. */
-HN_INLINE void few_scores(const few *f, int64_t row, const int rows, source k, span s) {
+HN_INLINE void few_scores(const few *f, int64_t row, const int rows, source k, source v, span s) {
   const int64_t size = f->a->size, stride = panels_of(size) * HN_LANES;
   const float *q = f->queries + row * stride;
   float *to = f->scores + row * FEW_SCORES;
   for (int64_t j = s.low; j < s.high; j += FEW_KEYS) {
     const float *key[FEW_KEYS];
     vf acc[4 * FEW_KEYS];
+    if (row == 0) {
+      fetch_rows(k, j + FEW_AHEAD, s.high, size);
+      fetch_rows(v, j, s.high, f->a->v_size);
+    }
     HN_UNROLL
     for (int i = 0; i < FEW_KEYS; ++i) key[i] = k.rows + lesser(j + i, s.high - 1) * k.step;
     HN_UNROLL
@@ -152,9 +164,10 @@ HN_INLINE void few_rows(const few *f, int64_t row, const int rows, int64_t first
     all.high = each[r].high > all.high ? each[r].high : all.high;
   }
   if (all.low >= all.high) return;
-  few_scores(f, row, rows, keys_at(a, f->b, key_head, first), all);
+  const source values = values_at(a, f->b, key_head, first);
+  few_scores(f, row, rows, keys_at(a, f->b, key_head, first), values, all);
   for (int r = 0; r < rows; ++r) few_soften(f, row + r, each[r], all.high, first);
-  few_all_values(f, row, rows, values_at(a, f->b, key_head, first), all);
+  few_all_values(f, row, rows, values, all);
 }
 
 HN_OUTLINE void few_rows_1(const few *f, int64_t row, int64_t first, int64_t count) {
