@@ -5,7 +5,8 @@
 #include <string.h>
 
 #ifndef HONE_NO_AVX /* no other instruction set has such products; the other rows are in matmul_nbits.c */
-enum { PANEL = HN_NBITS_PANEL };
+enum { PANEL = HN_NBITS_PANEL, LINE = 64 };
+enum { FETCHED = 8 << 10 /* bytes of weights that are on their way while a row becomes digits */ };
 
 typedef struct row_kernel {
   hn_gemm_nbits_dots_fn *run;
@@ -15,9 +16,9 @@ typedef struct row_kernel {
 
 typedef struct state {
   const row_kernel *row;
-  hn_gemm_nbits_dots gemm;   /* without pointers */
-  size_t bias_at, zero_at;   /* bytes, in what is packed: the bias, if there is one, and behind it the one zero */
-  size_t sums_at, digits_at; /* in scratch */
+  hn_gemm_nbits_dots gemm; /* without pointers */
+  size_t bias_at, zero_at; /* bytes, in what is packed: the bias, if there is one, and behind it the one zero */
+  size_t sums_at, digits_at, own_bytes; /* in scratch; of one worker's digits, 0 where all share them */
   bool has_bias;
   int64_t grain, digits_grain;
 } state;
@@ -44,7 +45,7 @@ static const char *read(const hone_query *query, hn_gemm_nbits_dots *out) {
 
 static int64_t panels_of(const hn_gemm_nbits_dots *g) { return (g->n + PANEL - 1) / PANEL; }
 
-static size_t lines(int64_t bytes) { return (size_t)((bytes + 63) / 64 * 64); }
+static size_t lines(int64_t bytes) { return (size_t)((bytes + LINE - 1) / LINE * LINE); }
 
 static int64_t zero_at(const hone_query *query, int64_t at) {
   const hone_dtype dtype = query->in[HN_NBITS_B].type.dtype;
@@ -69,6 +70,11 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   s->digits_grain = hn_cpu_grain(g.m, (double)g.m * (double)g.k);
   needs->state = sizeof *s;
   needs->scratch = s->digits_at + lines(all * HN_NBITS_DIGITS * g.block);
+  const int64_t threads = hn_cpu_threads(query->facts);
+  if (g.m == 1 && threads > 1) {
+    s->own_bytes = LINE + needs->scratch;
+    needs->scratch = (size_t)threads * s->own_bytes;
+  }
   needs->packed = s->zero_at + sizeof(int32_t);
   needs->efficiency = row->efficiency * hn_cpu_filled(g.n, PANEL);
   return NULL;
@@ -119,36 +125,62 @@ static hone_status pack(const hone_query *query, void *to) {
 }
 
 typedef struct job {
-  const row_kernel *row;
+  const state *s;
   hn_gemm_nbits_dots gemm;
+  char *scratch;
 } job;
+
+static void place_digits(const state *s, hn_gemm_nbits_dots *g, char *scratch) {
+  g->units = (float *)(void *)scratch;
+  g->digit_sums = (int32_t *)(void *)(scratch + s->sums_at);
+  g->digits = (int8_t *)(scratch + s->digits_at);
+}
 
 static void digits_body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   const job *j = arg;
-  j->row->digits(&j->gemm, begin, end);
+  j->s->row->digits(&j->gemm, begin, end);
 }
 
 static void product_body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   const job *j = arg;
-  j->row->run(&j->gemm, begin, end);
+  j->s->row->run(&j->gemm, begin, end);
+}
+
+/* One row: each worker makes its digits for itself, while its first weights come from memory. To wait for another's
+ * would leave memory idle for as long. */
+static void row_body(void *arg, int worker, int64_t begin, int64_t end) {
+  const job *j = arg;
+  hn_gemm_nbits_dots g = j->gemm;
+  char *own = j->scratch + (size_t)worker * j->s->own_bytes;
+  place_digits(j->s, &g, own + LINE);
+  if (!*own) {
+    const int64_t panel_bytes = g.blocks * hn_gemm_nbits_block_bytes(&g), bytes = (end - begin) * panel_bytes;
+    for (int64_t at = 0; at < bytes && at < FETCHED; at += LINE)
+      __builtin_prefetch(g.packed + begin * panel_bytes + at, 0, 2);
+    j->s->row->digits(&g, 0, 1);
+    *own = 1;
+  }
+  j->s->row->run(&g, begin, end);
 }
 
 static hone_status launch(void *memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = memory;
-  job j = {.row = s->row, .gemm = s->gemm};
+  job j = {.s = s, .gemm = s->gemm, .scratch = launch->scratch};
   hn_gemm_nbits_dots *g = &j.gemm;
   hn_pool *pool = hn_stream_pool(stream);
-  char *scratch = launch->scratch;
   g->x = launch->in[HN_NBITS_X].data;
   g->y = launch->out[0].data;
   g->packed = launch->packed;
   g->bias = s->has_bias ? (const float *)(const void *)(g->packed + s->bias_at) : NULL;
   g->zero = *(const int32_t *)(const void *)(g->packed + s->zero_at);
-  g->units = launch->scratch;
-  g->digit_sums = (int32_t *)(void *)(scratch + s->sums_at);
-  g->digits = (int8_t *)(scratch + s->digits_at);
+  if (s->own_bytes) {
+    for (int i = 0; i < hn_pool_threads(pool); ++i) j.scratch[(size_t)i * s->own_bytes] = 0;
+    hn_pool_run(pool, panels_of(g), s->grain, row_body, &j);
+    return HONE_OK;
+  }
+  place_digits(s, g, j.scratch);
   hn_pool_run(pool, g->m, s->digits_grain, digits_body, &j);
   hn_pool_run(pool, panels_of(g), s->grain, product_body, &j);
   return HONE_OK;
