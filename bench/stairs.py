@@ -71,7 +71,7 @@ def in_engine(args, model, layer, folder):
     hone(args, "build", model, "-o", engine, "--threads", args.threads, "--timing-cache", times, "--disable", "regions",
          "--disable", "region_beginnings", "--disable", "conv_inputs")
     report = json.loads(hone(args, "profile", engine, "--threads", args.threads, "--duration", 0.5, "--json"))
-    row = next((one for one in report["layers"] if layer in (one["name"], *one.get("origins", []))), None)
+    row = next((one for one in report["layers"] if layer in (one["name"], *one["from"])), None)
     return 1e3 * row["median_ms"] if row else sys.exit(f"{layer}: no step of the engine; there are {[one['name'] for one in report['layers']][:8]}")
 
 

@@ -5,6 +5,7 @@
 #include "api/engine.h"
 #include "base/arguments.h"
 #include "base/clock.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,10 +153,17 @@ static bool is_built(const hn_planning *p, const uint8_t *types) {
   return false;
 }
 
+/* The least error of the frontier that is one: the last points may be exact. */
+static double least_noise(const hn_frontier *f) {
+  for (int i = f->count - 1; i > 0; --i)
+    if (f->points[i].noise > 0) return f->points[i].noise;
+  return fmax(f->points[0].noise, DBL_MIN);
+}
+
 /* Of two points, by the search: time and the logarithm of the error, each by its share of the whole frontier. */
 static double apart(const hn_planning *p, double ns, double noise, double other_ns, double other_noise) {
   const hn_frontier *f = &p->frontier;
-  const double least = 1e-12, span_ns = fmax(f->points[f->count - 1].ns - f->points[0].ns, 1),
+  const double least = least_noise(f), span_ns = fmax(f->points[f->count - 1].ns - f->points[0].ns, 1),
                span = fmax(log(fmax(f->points[0].noise, least) / least), 1);
   return fabs(ns - other_ns) / span_ns + fabs(log(fmax(noise, least) / fmax(other_noise, least))) / span;
 }
