@@ -24,12 +24,18 @@ hone_status hn_profiles_read(hone_context *context, const hone_graph *graph, con
 hone_status hn_profiles_try(hone_context *context, const hone_graph *graph, const hn_ranges *ranges, hn_arena *arena);
 /* What the options say of an input; NULL: nothing. */
 const hone_profile_shape *hn_profile_shape(const hone_build_options *options, int profile, const char *input);
+/* Warns of each free dim without a profile, which is taken as 1. */
+void hn_profiles_warn(hone_context *context, const hone_graph *graph, const hone_build_options *options, int profile);
+/* How sizes are tried, and what becomes of those that work. */
+typedef struct hn_size_tries {
+  bool (*works)(void *user, const hn_ranges *ranges);
+  void *user;
+  bool takes; /* they are the caller's to take: OK, and no message; else a message tells them */
+} hn_size_tries;
 /* After a build that ended with `status`: where free dims were taken as 1 and that may be why, adds a message that
- * names them, with sizes that `works` agrees to if there are some. Changes the ranges; is the status. */
-typedef bool hn_works_fn(void *user, const hn_ranges *ranges);
+ * names them, with sizes that work if there are some. Changes the ranges; is the status. */
 hone_status hn_profiles_suggest(hone_context *context, const hone_graph *graph, const hone_build_options *options,
-                                int profile, const hn_ranges *ranges, hone_status status, hn_works_fn *works,
-                                void *user);
+                                int profile, const hn_ranges *ranges, hone_status status, const hn_size_tries *tries);
 
 /* What a program gives as a model in memory, checked. */
 hone_status hn_onnx_source_take(hone_context *context, const hone_onnx_source *given, hone_onnx_source *out);
@@ -54,6 +60,7 @@ typedef struct hn_build_watch {
   /* What was chosen, once a schedule is tuned; choices->graph is the optimised graph. NULL: nobody asks. */
   hone_status (*see)(void *user, hn_choices *choices);
   void *user;
+  bool sizes;            /* free dims without a profile: where 1 does not fit, sizes that do, without a word */
   bool unjudged;         /* what narrow types do to the outputs is measured by the caller */
   bool unproved;         /* kernels are not held against the reference: the caller has proved them on such a graph */
   const hn_lock *lock;   /* in the place of the options' file; NULL: that */

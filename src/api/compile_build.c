@@ -142,12 +142,28 @@ static bool works(void *user, const hn_ranges *ranges) {
   return yes;
 }
 
+/* From the model again, at other ranges. */
+static hone_status shape_again(const build_state *b, making *m) {
+  hn_graph_destroy(m->graph);
+  m->graph = NULL;
+  m->log = (hn_pass_log){0};
+  HN_TRY(hn_graph_clone(b->graph, &m->graph));
+  return shape(b, m);
+}
+
 static hone_status make(build_state *b, int profile, making *m) {
   HN_TRY(hn_graph_clone(b->graph, &m->graph));
   HN_TRY(hn_profiles_read(b->context, m->graph, b->options, profile, &m->arena, &m->ranges));
+  if (!b->watch.sizes) hn_profiles_warn(b->context, m->graph, b->options, profile);
+  hone_diagnostics *diag = &b->context->diag;
+  const int messages = diag->count;
   const hone_status status = shape(b, m);
-  if (status != HONE_OK)
-    return hn_profiles_suggest(b->context, b->graph, b->options, profile, &m->ranges, status, works, b);
+  if (status != HONE_OK) {
+    const hn_size_tries tries = {.works = works, .user = b, .takes = b->watch.sizes};
+    HN_TRY(hn_profiles_suggest(b->context, b->graph, b->options, profile, &m->ranges, status, &tries));
+    hn_diag_cut(diag, messages);
+    HN_TRY(shape_again(b, m));
+  }
   HN_TRY(tune_and_lower(b, m));
   hn_ledger_add(&b->ledger, m->choices, &m->log);
   b->spread = fmax(b->spread, hn_choices_spread(m->choices));

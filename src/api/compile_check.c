@@ -12,13 +12,17 @@
 #include "report/grid.h"
 #include "report/report.h"
 #include <math.h>
+#include <string.h>
 
 typedef struct coverage {
   hone_context *context;
   const hone_report_options *options;
   const char *path;
   hn_check check;
-  bool built; /* on paper */
+  bool built;          /* on paper */
+  const char *refused; /* why no shapes are known to work, where free dims were given none; NULL: there are some */
+  int chosen_count;
+  hn_plan_port *chosen; /* inputs whose free dims were given none; after a build, with shapes */
   hone_engine_summary summary;
   int failure_count, failure_capacity; /* branches that the shapes refuse */
   const char **failures;
@@ -79,19 +83,62 @@ static hone_status find_refused(coverage *c, const hn_block *block) {
   return HONE_OK;
 }
 
+/* ---- free dims ---- */
+
+static bool is_given(const coverage *c, const char *input) {
+  for (int i = 0; i < c->options->shape_count; ++i)
+    if (hn_name_equal(c->options->shapes[i].input, input)) return true;
+  return false;
+}
+
+static hone_status find_free(coverage *c) {
+  const hn_block *main = c->check.graph->main;
+  c->chosen = HN_NEW(&c->check.arena, hn_plan_port, main->param_count + 1);
+  if (!c->chosen) return HN_FAIL_MEMORY(&c->context->diag);
+  for (int i = 0; i < main->param_count; ++i) {
+    const hone_shape *shape = &main->params[i]->fact.type.shape;
+    bool is_free = false;
+    for (int d = 0; d < shape->rank; ++d) is_free = is_free || HONE_SYMBOLIC(shape->dim[d]);
+    if (is_free && !is_given(c, main->params[i]->name))
+      c->chosen[c->chosen_count++] = (hn_plan_port){.name = main->params[i]->name, .opt = *shape};
+  }
+  return HONE_OK;
+}
+
+static void take_chosen(coverage *c, const hone_engine *engine) {
+  const hn_plan *plan = engine->schedules->plans[0];
+  for (int k = 0; k < c->chosen_count; ++k)
+    for (int i = 0; i < plan->input_count; ++i)
+      if (hn_name_equal(plan->inputs[i].name, c->chosen[k].name)) c->chosen[k].opt = plan->inputs[i].opt;
+}
+
+/* What shapes would have been refused for is no defect of the model: they are the caller's to give. */
+static hone_status forgive_shapes(coverage *c, int from, hone_status status) {
+  hone_diagnostics *diag = &c->context->diag;
+  if (c->chosen_count == 0 || (status != HONE_INVALID && status != HONE_MALFORMED)) return status;
+  const char *why = from < diag->count ? diag->entries[from].text : "";
+  c->refused = hn_arena_printf(&c->check.arena, "%.*s", (int)strcspn(why, "\n"), why);
+  if (!c->refused) return HN_FAIL_MEMORY(diag);
+  hn_diag_cut(diag, from);
+  return HONE_OK;
+}
+
 static hone_status build_on_paper(coverage *c) {
   hone_device *device;
   hone_engine *engine;
+  HN_TRY(find_free(c));
   HN_TRY(hn_open_paper(c->context, &device));
+  const hn_build_watch watch = {.sizes = true};
   const hone_build_options options = {
       .struct_size = sizeof options, .level = -1, .shapes = c->options->shapes, .shape_count = c->options->shape_count};
   const int from = c->context->diag.count;
-  hone_status status = hone_engine_build(c->context, c->check.graph, &device, 1, &options, &engine);
+  hone_status status = hn_engine_build_watched(c->context, c->check.graph, &device, 1, &options, &watch, &engine);
   if (status == HONE_OK) {
     c->summary = HONE_SIZED(hone_engine_summary);
     status = hone_engine_summarize_schedule(engine, 0, &c->summary);
     c->built = status == HONE_OK;
     mark_slow(c, engine);
+    take_chosen(c, engine);
     if (c->built) status = find_failures(c, engine);
     hone_engine_release(engine);
   } else if (status == HONE_UNSUPPORTED) {
@@ -99,6 +146,7 @@ static hone_status build_on_paper(coverage *c) {
     if (c->context->diag.count == from) status = HONE_OK; /* the rows say it all */
   }
   hone_device_close(device);
+  status = forgive_shapes(c, from, status);
   if (status == HONE_OK && !c->built) status = find_refused(c, c->check.graph->main);
   return status;
 }
@@ -132,6 +180,33 @@ static void add_slowest(const coverage *c, hn_text *out) {
                  plural(worst->slow_count));
   add_time(out, worst->slow_ns);
   hn_text_add(out, ")\n");
+}
+
+static void add_shape(hn_text *text, const hone_shape *shape) {
+  for (int d = 0; d < shape->rank; ++d)
+    if (HONE_SYMBOLIC(shape->dim[d]))
+      hn_text_add(text, d ? "x?" : "?");
+    else
+      hn_text_printf(text, d ? "x%lld" : "%lld", (long long)shape->dim[d]);
+}
+
+/* As --shapes takes them. */
+static void write_chosen(const coverage *c, hn_text *out) {
+  enum { MOST = 8 };
+  if (c->chosen_count == 0 || !(c->built || c->refused)) return;
+  hn_text_add(out, "shapes    ");
+  for (int i = 0; i < c->chosen_count && i < MOST; ++i) {
+    hn_text_printf(out, "%s%s:", i ? "," : "", c->chosen[i].name);
+    add_shape(out, &c->chosen[i].opt);
+  }
+  if (c->chosen_count > MOST) hn_text_printf(out, ",... (%d inputs)", c->chosen_count);
+  if (c->built)
+    hn_text_add(out, "\n          taken for the model's free dims, since none were given (--shapes)\n");
+  else
+    hn_text_printf(out,
+                   "\n          no sizes of the model's free dims are known to work, so that kernels were not asked;"
+                   "\n          give them by --shapes. With 1: %s\n",
+                   c->refused);
 }
 
 static void write_slow(const coverage *c, hn_text *out) {
@@ -176,6 +251,7 @@ static void write_text(coverage *c, hn_text *out) {
                  plural(check->output_count), (long long)check->function_count, plural(check->function_count));
   hn_text_printf(out, "coverage  %lld of %lld nodes supported\n",
                  (long long)(check->node_count - check->unsupported_nodes), (long long)check->node_count);
+  write_chosen(c, out);
   write_slow(c, out);
   write_failures(c, out);
   hn_text_add(out, "\n");
@@ -221,6 +297,22 @@ static void put_slow(hn_json_writer *w, const coverage *c) {
   hn_json_close(w, '}');
 }
 
+/* Dims for which no sizes are known to work are null. */
+static void put_chosen(hn_json_writer *w, const coverage *c) {
+  hn_json_open(w, "shapes_taken", '{');
+  for (int i = 0; i < c->chosen_count; ++i) {
+    const hone_shape *shape = &c->chosen[i].opt;
+    hn_json_open_flat(w, c->chosen[i].name, '[');
+    for (int d = 0; d < shape->rank; ++d)
+      if (HONE_SYMBOLIC(shape->dim[d]))
+        hn_json_put_text(w, NULL, NULL);
+      else
+        hn_json_put_int(w, NULL, shape->dim[d]);
+    hn_json_close(w, ']');
+  }
+  hn_json_close(w, '}');
+}
+
 static void write_json(const coverage *c, hn_text *out) {
   const hn_check *check = &c->check;
   const char *path = c->path;
@@ -236,6 +328,7 @@ static void write_json(const coverage *c, hn_text *out) {
   hn_json_put_int(w, "nodes", check->node_count);
   hn_json_put_int(w, "unsupported_nodes", check->unsupported_nodes);
   hn_json_put_int(w, "inputs", check->input_count);
+  put_chosen(w, c);
   put_slow(w, c);
   hn_json_open(w, "failing_branches", '[');
   for (int i = 0; i < c->failure_count; ++i) hn_json_put_text(w, NULL, c->failures[i]);

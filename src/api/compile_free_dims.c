@@ -7,11 +7,14 @@
 /* Usual ones first: of images, of sounds, then what small networks need. */
 static const int64_t sizes[] = {224, 256, 320, 640, 512, 1024, 128, 64, 32, 16, 8, 4, 2, 2048, 4096, 16000};
 
+enum { MOST_TOTALS = 8 }; /* dims that are taken for a total, one after another */
+
 typedef struct suggestion {
   const hone_graph *graph;
   const hone_build_options *options;
   int profile;
-  bool batches; /* those are sized as well */
+  bool batches;    /* those are sized as well */
+  int64_t doubled; /* this dim is twice the others; 0: none */
 } suggestion;
 
 /* A batch stays 1: what some input of several dims counts in its first. */
@@ -35,7 +38,8 @@ static int set_sizes(const suggestion *s, int64_t size, const hn_ranges *ranges)
   for (int i = 0; i < s->graph->main->param_count; ++i)
     for (int d = 0; d < s->graph->main->params[i]->fact.type.shape.rank; ++d)
       if (is_sized(s, i, d)) {
-        ranges->min[i].dim[d] = ranges->opt[i].dim[d] = ranges->max[i].dim[d] = size;
+        const bool doubled = s->graph->main->params[i]->fact.type.shape.dim[d] == s->doubled;
+        ranges->min[i].dim[d] = ranges->opt[i].dim[d] = ranges->max[i].dim[d] = doubled ? 2 * size : size;
         ++count;
       }
   return count;
@@ -87,31 +91,54 @@ static void tell(hone_context *context, const suggestion *s, const hn_ranges *ra
 }
 
 /* What the tries complain of is not the caller's. */
-static bool find_size(hone_context *context, const suggestion *s, const hn_ranges *ranges, hn_works_fn *works,
-                      void *user) {
+static bool fits(hone_context *context, const suggestion *s, int64_t size, const hn_ranges *ranges,
+                 const hn_size_tries *tries) {
   hone_diagnostics *diag = &context->diag;
   const int count = diag->count, dropped = diag->dropped;
-  bool found = false;
-  for (size_t i = 0; !found && i < HN_COUNT(sizes) && !hn_stop_now(&context->stop); ++i) {
-    if (!set_sizes(s, sizes[i], ranges)) break;
-    found = works(user, ranges);
-    diag->count = count;
-    diag->dropped = dropped;
-  }
-  return found;
+  if (!set_sizes(s, size, ranges) || hn_stop_now(&context->stop)) return false;
+  const bool yes = tries->works(tries->user, ranges);
+  diag->count = count;
+  diag->dropped = dropped;
+  return yes;
+}
+
+static bool find_size(hone_context *context, const suggestion *s, const hn_ranges *ranges, const hn_size_tries *tries) {
+  for (size_t i = 0; i < HN_COUNT(sizes); ++i)
+    if (fits(context, s, sizes[i], ranges, tries)) return true;
+  return false;
+}
+
+/* One dim counts what was there and what is new, as the mask of a decoder that has a cache: those are one each, or
+ * eight. */
+static bool find_total(hone_context *context, suggestion *s, const hn_ranges *ranges, const hn_size_tries *tries) {
+  static const int64_t parts[] = {1, 8};
+  int64_t tried[MOST_TOTALS];
+  int count = 0;
+  for (int i = 0; i < s->graph->main->param_count; ++i)
+    for (int d = 0; d < s->graph->main->params[i]->fact.type.shape.rank; ++d) {
+      bool known = count == MOST_TOTALS || !is_sized(s, i, d);
+      s->doubled = s->graph->main->params[i]->fact.type.shape.dim[d];
+      for (int k = 0; !known && k < count; ++k) known = tried[k] == s->doubled;
+      if (known) continue;
+      tried[count++] = s->doubled;
+      for (size_t k = 0; k < HN_COUNT(parts); ++k)
+        if (fits(context, s, parts[k], ranges, tries)) return true;
+    }
+  s->doubled = 0;
+  return false;
 }
 
 hone_status hn_profiles_suggest(hone_context *context, const hone_graph *graph, const hone_build_options *options,
-                                int profile, const hn_ranges *ranges, hone_status status, hn_works_fn *works,
-                                void *user) {
+                                int profile, const hn_ranges *ranges, hone_status status, const hn_size_tries *tries) {
   suggestion s = {.graph = graph, .options = options, .profile = profile};
   if (status != HONE_INVALID && status != HONE_MALFORMED) return status;
-  bool found = find_size(context, &s, ranges, works, user);
+  bool found = find_size(context, &s, ranges, tries) || find_total(context, &s, ranges, tries);
   if (!found) {
     s.batches = true;
-    found = find_size(context, &s, ranges, works, user);
+    found = find_size(context, &s, ranges, tries);
   }
   s.batches = s.batches && found;
+  if (found && tries->takes) return HONE_OK;
   if (found || set_sizes(&s, 1, ranges)) tell(context, &s, ranges, found, status);
   return status;
 }

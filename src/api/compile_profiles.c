@@ -22,7 +22,7 @@ static hone_status check_dim(hone_context *context, const char *input, int axis,
   return HONE_OK;
 }
 
-/* One input's profile: as given, or its own fixed shape; a free dim without a profile is 1, with a warning. */
+/* One input's profile: as given, or its own fixed shape; a free dim without a profile is 1. */
 static hone_status input_shape(hone_context *context, const hone_graph *graph, const hone_build_options *options,
                                int profile, int input, hn_ranges *out) {
   const hn_value *value = graph->main->params[input];
@@ -42,12 +42,7 @@ static hone_status input_shape(hone_context *context, const hone_graph *graph, c
   if (!given) {
     *min = *shape;
     for (int i = 0; i < shape->rank; ++i)
-      if (HONE_SYMBOLIC(shape->dim[i])) {
-        const hn_dim_symbol *symbol = hn_dim_symbol_at(&graph->dims, shape->dim[i], NULL);
-        min->dim[i] = 1;
-        hn_log(context, HONE_LOG_WARN, "input %s: dim %d (%s) is free and has no profile; it is taken as 1",
-               value->name, i, symbol ? symbol->name : "?");
-      }
+      if (HONE_SYMBOLIC(shape->dim[i])) min->dim[i] = 1;
     *opt = *max = *min;
     return HONE_OK;
   }
@@ -66,6 +61,20 @@ static hone_status input_shape(hone_context *context, const hone_graph *graph, c
   *opt = given->opt;
   *max = given->max;
   return HONE_OK;
+}
+
+void hn_profiles_warn(hone_context *context, const hone_graph *graph, const hone_build_options *options, int profile) {
+  for (int input = 0; input < graph->main->param_count; ++input) {
+    const hn_value *value = graph->main->params[input];
+    const hone_shape *shape = &value->fact.type.shape;
+    if (value->fact.type.kind != HONE_TENSOR || hn_profile_shape(options, profile, value->name)) continue;
+    for (int i = 0; i < shape->rank; ++i) {
+      if (!HONE_SYMBOLIC(shape->dim[i])) continue;
+      const hn_dim_symbol *symbol = hn_dim_symbol_at(&graph->dims, shape->dim[i], NULL);
+      hn_log(context, HONE_LOG_WARN, "input %s: dim %d (%s) is free and has no profile; it is taken as 1", value->name,
+             i, symbol ? symbol->name : "?");
+    }
+  }
 }
 
 static hone_status check_names(hone_context *context, const hone_graph *graph, const hone_build_options *options) {

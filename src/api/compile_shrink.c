@@ -29,6 +29,7 @@ static hone_status optimise(hn_shrinking *s) {
   hn_device_target asked;
   hn_block *main = s->graph->main;
   HN_TRY(hn_profiles_read(s->context, s->graph, &s->build, 0, &s->arena, &ranges));
+  hn_profiles_warn(s->context, s->graph, &s->build, 0);
   for (int i = 0; i < main->param_count; ++i) main->params[i]->fact.type.shape = ranges.opt[i];
   HN_TRY(hn_infer_graph(s->graph));
   for (hn_node *node = main->first; node; node = node->next)

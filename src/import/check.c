@@ -25,6 +25,8 @@ static const char *reason_of(const checker *c, const hn_onnx_node *node, const c
   const hone_onnx_row *row;
   bool known = false;
   const hone_op *op = hn_op_find_onnx(c->context->ops, domain, node->op_type, (int)opset, &row, &known);
+  const char *says = op ? NULL : hn_import_foreign(domain, node->op_type);
+  if (says) return says;
   if (!op) return known ? "not supported in this opset" : "the operator is not supported";
   const hn_onnx_attribute *attributes = node->attributes.items;
   for (int64_t i = 0; i < node->attributes.count; ++i) {

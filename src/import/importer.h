@@ -123,6 +123,9 @@ hone_status hn_import_add_attr(hn_import_call *call, const hone_attr *attr);
 hone_status hn_import_set_input(hn_import_call *call, int index, hn_value *value);
 bool hn_import_knows_attribute(const hone_op *op, const hone_onnx_row *row, const char *name);
 
+/* What is told of an operator that is known to come from elsewhere and is not supported (foreign.c); NULL: nothing. */
+const char *hn_import_foreign(const char *domain, const char *op);
+
 /* ---- nodes (node.c, body.c, function.c) ---- */
 hone_status hn_import_node(hn_importer *importer, hn_scope *scope, const hn_onnx_node *node, int64_t index);
 hone_status hn_import_nodes(hn_importer *importer, hn_scope *scope, const hn_proto_list *nodes);

@@ -70,6 +70,8 @@ static hone_status find_row(hn_import_call *call) {
     return HONE_OK;
   }
   const char *in_domain = *call->domain ? call->domain : "ai.onnx";
+  const char *says = hn_import_foreign(call->domain, call->node->op_type);
+  if (says) return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "not supported (%s): %s", in_domain, says);
   if (known)
     return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "the operator is not supported in this opset of %s",
                    in_domain);

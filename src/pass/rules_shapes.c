@@ -27,6 +27,8 @@ static const hn_node *bare_layer(const hn_value *x) {
   return NULL;
 }
 
+static bool is_conv(const hn_node *layer) { return strncmp(layer->op->name, "conv", 4) == 0; }
+
 static const char *when_scalars(const hn_match *match) {
   const hn_node *node = match->root;
   const hn_value *x = hn_bound(match, "x");
@@ -78,8 +80,7 @@ static bool find_channels(const hn_match *match, shown *out) {
   const hone_shape *v = &hn_bound_type(match, "v")->shape, *k = &hn_bound_type(match, "k")->shape;
   const hn_node *layer = bare_layer(x);
   if (!layer || x->fact.type.shape.rank < 1 || k->rank > v->rank || !hn_shape_known(k)) return false;
-  const bool by_channels = strncmp(layer->op->name, "conv", 4) == 0;
-  if (!find_shown(&x->fact.type.shape, v, by_channels ? 1 : x->fact.type.shape.rank - 1, out)) return false;
+  if (!find_shown(&x->fact.type.shape, v, is_conv(layer) ? 1 : x->fact.type.shape.rank - 1, out)) return false;
   for (int i = 0; i < k->rank; ++i) {
     const int at = v->rank - k->rank + i;
     if (k->dim[i] != 1 && (at < out->first || at >= out->last || k->dim[i] != v->dim[at])) return false;
@@ -108,14 +109,17 @@ static hone_status make_column(hn_match *match) {
 }
 
 /* A summand of the view's shape is seen as the layer's output is. Beside convolutions it has been that before: another
- * view would keep it from having their format. */
+ * view would keep it from having their format. A summand that is a layer's output itself stays as it is: that layer may
+ * add the view, and the view put on it would come back to x next, and so on. So every firing gives one more sum the
+ * output of a layer of products (else of a convolution) to read, and none takes that away. */
 static const char *when_summand(const hn_match *match) {
   const hn_value *x = hn_bound(match, "x"), *v = hn_bound(match, "v"), *r = hn_bound(match, "r");
-  const hn_node *layer = bare_layer(x);
+  const hn_node *layer = bare_layer(x), *other = bare_layer(r);
   if (!layer || r == v || hn_value_is_constant(r) || hn_input(layer, 3)) return "";
+  if (other && !is_conv(other)) return "";
   if (hn_when_same_type(&r->fact.type, &v->fact.type, "") || !hn_view_possible(match->run->graph, &x->fact.type))
     return "";
-  if (strncmp(layer->op->name, "conv", 4) != 0) return NULL;
+  if (!is_conv(layer)) return NULL;
   return r->node && hn_name_equal(r->node->op->name, "view") &&
                  hn_shape_equal(&r->node->in[0]->fact.type.shape, &x->fact.type.shape)
              ? NULL
