@@ -27,7 +27,8 @@ static const char *read_rows(const hone_query *query, bool last_only, state *s) 
   if (x->shape.rank < 1) return "a scalar";
   int64_t axis = hn_cuda_attr_int(query->attrs, "axis", -1), length = 1;
   if (axis < 0) axis += x->shape.rank;
-  if (last_only && axis != x->shape.rank - 1) return "its axis is not the last";
+  for (int64_t d = axis + 1; d < x->shape.rank && last_only; ++d)
+    if (x->shape.dim[d] != 1) return "its axis is not the last";
   for (int64_t d = axis; d < x->shape.rank; ++d) length *= x->shape.dim[d];
   const int64_t total = hn_cuda_elements(&x->shape);
   if (length > INT32_MAX / 2 || total > INT32_MAX / 2) return "more elements than 30 bits count";

@@ -26,7 +26,9 @@ static const char *read_rows(const hone_query *query, state *s) {
   if (x->rank < 1) return "a scalar";
   int64_t axis = hn_cuda_attr_int(query->attrs, "axis", -1), length = 1;
   if (axis < 0) axis += x->rank;
-  if (axis < 0 || axis >= x->rank || (!kernel->any_axis && axis != x->rank - 1)) return "its axis is not the last";
+  if (axis < 0 || axis >= x->rank) return "its axis is out of range";
+  for (int64_t d = axis + 1; d < x->rank && !kernel->any_axis; ++d)
+    if (x->dim[d] != 1) return "its axis is not the last";
   for (int64_t d = axis; d < x->rank; ++d) length *= x->dim[d];
   const int64_t total = hn_cuda_elements(x);
   if (total < 1 || total > INT32_MAX / 2) return "no elements, or more than 30 bits count";

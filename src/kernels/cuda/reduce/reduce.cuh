@@ -114,7 +114,11 @@ __device__ __forceinline__ void softmax_across(T *y, const T *x, unsigned rows, 
   y += first;
   float top = nothing(HN_CUDA_FOLD_MAX), sum = 0;
   for (int i = 0; i < length; ++i) top = join(HN_CUDA_FOLD_MAX, top, wide(x[(size_t)i * inner]));
-  for (int i = 0; i < length; ++i) sum += expf(wide(x[(size_t)i * inner]) - top);
+  for (int i = 0; i < length;) { /* sums of sums: one of thousands in turn would lose a digit */
+    float some = 0;
+    for (const int end = min(i + 32, length); i < end; ++i) some += expf(wide(x[(size_t)i * inner]) - top);
+    sum += some;
+  }
   const float below = logf(sum);
   let_next_begin();
   for (int i = 0; i < length; ++i) {
