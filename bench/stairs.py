@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""stairs.py - are widths what `hone shrink` says? Layers of a network are cut to half their outputs in the ONNX file, with
-what reads them, the model is quantised where --int8 says so, built and profiled; the layer's time there stands beside the
-staircase's. Both are measured in turns, the least of so many counts. Needs numpy and onnx.
+"""stairs.py - are widths what `hone shrink` says? Layers of a network are cut to the staircase's width nearest to half their
+outputs in the ONNX file, with what reads them, the model is quantised where --int8 says so, built and profiled; the layer's
+time there stands beside the staircase's. Both are measured in turns, the least of so many counts. Needs numpy and onnx.
 
     bench/stairs.py resnet50 layer1.1.conv1 layer2.1.conv2 [--int8]
 
@@ -75,6 +75,14 @@ def in_engine(args, model, layer, folder):
     return 1e3 * row["median_ms"] if row else sys.exit(f"{layer}: no step of the engine; there are {[one['name'] for one in report['layers']][:8]}")
 
 
+def staircase(args, model, layer, times):
+    """The layer's time at each width of its staircase, in us, and its whole width."""
+    words = ("--int8",) if args.int8 else ()
+    row = json.loads(hone(args, "shrink", model, "--layers", layer, "--outputs-only", "--json", "--threads", args.threads, "--widths", 3,
+                          "--timing-cache", times, *words))[0]
+    return {step["width"]: step["us"] for step in row["widths"]}, row["full"]
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     options.add_argument("--hone", default="build/release/hone")
@@ -95,22 +103,19 @@ def main():
         np.save(sample, np.random.default_rng(0).standard_normal([4 * shape[0], *shape[1:]], dtype=np.float32))
         for layer in args.layers:
             loaded, cut = onnx.load(whole), os.path.join(folder, "cut.onnx")
-            node = next(one for one in loaded.graph.node if layer in (one.name, one.output[0]))
-            full = next(one for one in loaded.graph.initializer if one.name == node.input[1]).dims[0]
-            Cut(loaded, layer, full // 2)
+            widths, full = staircase(args, whole, layer, os.path.join(folder, "first.times"))
+            width = min(widths, key=lambda one: abs(one - full / 2))
+            Cut(loaded, layer, width)
             onnx.save(loaded, cut)
             if args.int8:
                 hone(args, "quantize", cut, "--calib", sample, "-o", cut, "--no-correction")
             stairs, engine = [], []
             for turn in range(args.rounds):
-                words = ("--int8",) if args.int8 else ()
-                rows = json.loads(hone(args, "shrink", whole, "--layers", layer, "--outputs-only", "--json", "--threads", args.threads,
-                                       "--widths", 3, "--timing-cache", os.path.join(folder, f"stairs{turn}.times"), *words))
-                stairs += [step["us"] for step in rows[0]["widths"] if step["width"] == full // 2]
+                stairs.append(staircase(args, whole, layer, os.path.join(folder, f"stairs{turn}.times"))[0][width])
                 engine.append(in_engine(args, cut, layer, folder))
             said, there = min(stairs), min(engine)
             apart += abs(said - there) > BAR * there
-            print(f"| {layer} | {full // 2} of {full} | {said:.1f} | {there:.1f} | {100 * (said / there - 1):+.1f} % |", flush=True)
+            print(f"| {layer} | {width} of {full} | {said:.1f} | {there:.1f} | {100 * (said / there - 1):+.1f} % |", flush=True)
     return 1 if apart else 0
 
 
