@@ -134,7 +134,7 @@ def main():
         return 77
     names = sorted(n for n in os.listdir(calibrate.IMAGES) if n.endswith(".jpg"))
     ranged, judged, left = (64, 218, 218) if given.all else (24, 40, 40)
-    options = ("--points", 12) if given.all else ("--points", 8, "--level", 1)
+    options = ("--points", 20) if given.all else ("--points", 8, "--level", 1)
     constraints = [(n, v) for n, v in (("drop", 0.01), ("error", 0.05)) if given.only == n or not given.only and (given.all or n == "error")]
     with tempfile.TemporaryDirectory() as folder:
         times = given.times or os.path.join(folder, "times")
