@@ -68,6 +68,7 @@ has_library turbojpeg.h -lturbojpeg || $images libturbojpeg0-dev
 if [ "$level" = ci ]; then
   has_command clang || need clang
   has_command clang-format || need clang-format
+  has_command ccache || want ccache # tests/recipes and the build without AVX have most objects from the first build
 fi
 
 [ -n "$needed$wanted$browser" ] || exit 0
