@@ -198,6 +198,14 @@ static bool leaves_by_reference(const hn_choice *choice) {
   return result;
 }
 
+/* Types are allowed that the network can have and the fused node cannot: a row for it is missing, and whatever it wins
+ * is in f32. */
+static bool lacks_narrow(const hn_choices *choices, const hn_choice *choice) {
+  for (int c = 0; c < choice->candidate_count; ++c)
+    if (hn_candidate_usable(&choice->candidates[c]) && hn_candidate_is_narrow(&choice->candidates[c])) return false;
+  return choices->narrow != 0;
+}
+
 /* Why the parts need not be tried; NULL when they are. */
 static const char *skip(const hn_choices *choices, const hn_choice *choice) {
   hn_tactic_override wanted;
@@ -205,7 +213,9 @@ static const char *skip(const hn_choices *choices, const hn_choice *choice) {
   if (!hn_node_can_split(choice->node)) return "they cannot stand alone";
   if (hn_tactic_override_find(choices->tuning->options, choice->node->name, &wanted)) return "a tactic was requested";
   if (!hn_choice_best(choice, NULL) || leaves_by_reference(choice)) return NULL;
-  if (choices->tuning->level->parts == HN_PARTS_NEVER) return "not timed at this level";
+  const hn_level *level = choices->tuning->level;
+  if (level->parts == HN_PARTS_NEVER && !(level->times && lacks_narrow(choices, choice)))
+    return "not timed at this level";
   if (choices->tuning->options->timing_cache_only) return "nothing is timed, by the options";
   return hn_tuning_stopped(choices->tuning) ? hn_time_used_up : NULL;
 }

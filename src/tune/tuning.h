@@ -13,7 +13,7 @@ enum { HN_MAX_VARIANTS = 16 };
 
 /* When the tuner times the parts of a fused node against it. */
 typedef enum hn_parts_effort {
-  HN_PARTS_NEVER, /* only where nothing but the reference runs the fused node */
+  HN_PARTS_NEVER, /* only where nothing but the reference runs the fused node, or nothing in a type that is allowed */
   HN_PARTS_LIKE,  /* a part of the fused node's own kind by what won there, the others by all candidates */
   HN_PARTS_ALL
 } hn_parts_effort;

@@ -264,6 +264,32 @@ static void test_parts(void **state) {
   }
 }
 
+/* f16 is allowed, another layer has it and the fused node has not: its parts are timed at a level that times none. */
+static void test_parts_without_type(void **state) {
+  (void)state;
+  static const char *const text =
+      "graph \"g\" opset 17 { in %x: f32[1,64,32,32]\n%y = fused(%x) [expr=\"tanh(exp(x0))\"] @\"f\" parts "
+      "(%p: f32[1,64,32,32]) {\n%q = exp(%p) @\"e\"\n%r = tanh(%q) @\"t\"\nyield %r }\n%z = relu(%y) @\"z\"\nout %z }";
+  static const struct {
+    uint32_t precisions;
+    int level;
+    bool split;
+  } rows[] = {{0, 2, false}, {HONE_BIT(HONE_F16), 2, true}, {HONE_BIT(HONE_F16), -1, false}};
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    tuning_case t;
+    case_begin(&t, text);
+    fake[FUSED].plain_ns = 150e3;
+    fake[EXP].plain_ns = fake[TANH].plain_ns = fake[RELU_A].plain_ns = 50e3;
+    fake[RELU_HALF].plain_ns = 20e3;
+    const hone_build_options options = {
+        .struct_size = sizeof options, .level = rows[i].level, .precisions = rows[i].precisions};
+    case_tune_ok(&t, &options);
+    assert_int_equal(t.choices->split_count, rows[i].split);
+    if (!rows[i].split) expect_text(t.choices, write_ledger, "not timed at this level");
+    case_end(&t);
+  }
+}
+
 /* A lock holds the split, too, and the same lock makes the same graph again. */
 static void test_lock_of_parts(void **state) {
   (void)state;
@@ -402,11 +428,12 @@ int main(void) {
       cmocka_unit_test(test_fastest),        cmocka_unit_test(test_levels),
       cmocka_unit_test(test_pruning),        cmocka_unit_test(test_dropping),
       cmocka_unit_test(test_formats),        cmocka_unit_test(test_identical_layers),
-      cmocka_unit_test(test_parts),          cmocka_unit_test(test_lock_of_parts),
-      cmocka_unit_test(test_wanted_parts),   cmocka_unit_test(test_wanted),
-      cmocka_unit_test(test_budget),         cmocka_unit_test(test_deadline),
-      cmocka_unit_test(test_sources),        cmocka_unit_test(test_max_tactics),
-      cmocka_unit_test(test_result_formats), cmocka_unit_test(test_padded_convert),
+      cmocka_unit_test(test_parts),          cmocka_unit_test(test_parts_without_type),
+      cmocka_unit_test(test_lock_of_parts),  cmocka_unit_test(test_wanted_parts),
+      cmocka_unit_test(test_wanted),         cmocka_unit_test(test_budget),
+      cmocka_unit_test(test_deadline),       cmocka_unit_test(test_sources),
+      cmocka_unit_test(test_max_tactics),    cmocka_unit_test(test_result_formats),
+      cmocka_unit_test(test_padded_convert),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
