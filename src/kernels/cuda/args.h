@@ -187,7 +187,7 @@ typedef struct hn_cuda_tensor {
   hn_cuda_bytes bytes; /* of bytes alone */
 } hn_cuda_tensor;
 
-enum { HN_SQUEEZE_THREADS = 512 };
+enum { HN_SQUEEZE_THREADS = 512, HN_SQUEEZE_BARRIER = 16 /* bytes, first in shared memory */ };
 /* y = x * factor(image, channel): see squeeze_excite.cu. c channels of `pitch` values a pixel. */
 typedef struct hn_cuda_squeeze {
   int pixels, c, pitch, squeezed;

@@ -7,12 +7,7 @@
 #include <string.h>
 
 enum { X, SQUEEZE, SQUEEZE_BIAS, EXCITE, EXCITE_BIAS, PORTS };
-enum {
-  PACKED = (1 << PORTS) - (1 << SQUEEZE),
-  MOST_SLICE = 8 * HN_SQUEEZE_THREADS,
-  MOST_BLOCKS = 16,
-  BARRIER = 16 /* bytes */
-};
+enum { PACKED = (1 << PORTS) - (1 << SQUEEZE), MOST_SLICE = 8 * HN_SQUEEZE_THREADS, MOST_BLOCKS = 16 };
 
 typedef struct state {
   hn_cuda_squeeze args;
@@ -80,7 +75,7 @@ static bool share_channels(state *s, int blocks) {
   const int64_t deep = eights(a->squeezed);
   const int64_t floats = HN_SQUEEZE_THREADS * 8 + 3 * (int64_t)a->slice + (a->blocks + 2) * deep;
   const int64_t halves = a->slice * ((int64_t)a->squeezed + deep);
-  s->shared_bytes = (size_t)(BARRIER + 4 * floats + 2 * halves);
+  s->shared_bytes = (size_t)(HN_SQUEEZE_BARRIER + 4 * floats + 2 * halves);
   return a->slice <= MOST_SLICE && s->shared_bytes <= HN_REGION_SHARED;
 }
 
@@ -94,7 +89,7 @@ static bool share_out(state *s, int blocks) {
   const int64_t pitch = a->pitch, deep = eights(a->squeezed);
   const int64_t floats = HN_SQUEEZE_THREADS * 8 + (blocks + 3) * pitch + 2 * deep;
   const int64_t halves = pitch * (a->squeezed + deep);
-  s->shared_bytes = (size_t)(BARRIER + 4 * floats + 2 * halves);
+  s->shared_bytes = (size_t)(HN_SQUEEZE_BARRIER + 4 * floats + 2 * halves);
   return pitch <= MOST_SLICE && s->shared_bytes <= HN_REGION_SHARED;
 }
 

@@ -115,9 +115,9 @@ __device__ __forceinline__ void await_all(int blocks, unsigned barrier) {
     await(barrier, 0);
 }
 
-/* The squeezed channels' values from their sums (lanes of eight have the same), and what they make of each channel. */
+/* Each channel's factor, of what the squeezed channels are. */
 template <typename T>
-__device__ void excite(float *factors, float *squeezed, const T *weights, const float *bias, int channels,
+__device__ void excite(float *factors, const float *squeezed, const T *weights, const float *bias, int channels,
                        const hn_cuda_squeeze &a, int deep) {
   for (int i = threadIdx.x / 8; i < channels; i += AT_ONCE) {
     const float sum = product(weights + i * deep, squeezed, deep / 8) + bias[i];

@@ -17,7 +17,7 @@ template <typename T> struct places {
 /* In front of them lies the barrier. */
 template <typename T> __device__ places<T> place(unsigned char *shared, const hn_cuda_squeeze &a, int deep) {
   places<T> p;
-  p.groups = (float *)(shared + 16);
+  p.groups = (float *)(shared + HN_SQUEEZE_BARRIER);
   p.parts = p.groups + THREADS * 8;
   p.means = p.parts + a.blocks * a.pitch;
   p.factors = p.means + a.pitch;
