@@ -11,7 +11,7 @@ static const uint8_t *byte_at(const hone_tensor *tensor, int64_t at, size_t byte
 }
 
 /* The raw bits of an element of at most 8 bytes, zero-extended. */
-static uint64_t load_bits(const hone_tensor *tensor, int64_t at, size_t bits) {
+static inline uint64_t load_bits(const hone_tensor *tensor, int64_t at, size_t bits) {
   if (bits < 8) {
     const int64_t per_byte = (int64_t)(8 / bits);
     const uint8_t packed = ((const uint8_t *)tensor->data)[at / per_byte];
@@ -136,10 +136,13 @@ static int64_t lane_at(hone_dtype dtype, int64_t at) { return dtype == HONE_C128
 
 double hn_real(const hone_tensor *tensor, int64_t at) {
   const hone_dtype dtype = tensor->type.dtype;
-  if (dtype == HONE_F32) {
-    float value;
-    memcpy(&value, byte_at(tensor, at, sizeof value), sizeof value);
-    return (double)value;
+  switch (dtype) { /* what most tensors are; each of the others as its table says */
+  case HONE_F32: return (double)f32_of((uint32_t)load_bits(tensor, at, 32));
+  case HONE_F16: return (double)hn_f16_to_f32((uint16_t)load_bits(tensor, at, 16));
+  case HONE_BF16: return (double)hn_bf16_to_f32((uint16_t)load_bits(tensor, at, 16));
+  case HONE_I8: return (int8_t)load_bits(tensor, at, 8);
+  case HONE_U8: return (uint8_t)load_bits(tensor, at, 8);
+  default: break;
   }
   const uint64_t bits = load_bits(tensor, lane_at(dtype, at), lane_bits(dtype));
   if (is_real_like(dtype)) return real_of_bits(dtype, bits);
@@ -162,6 +165,13 @@ double hn_dot(double sum, const hone_tensor *a, int64_t a_at, int64_t a_step, co
 
 int64_t hn_int(const hone_tensor *tensor, int64_t at) {
   const hone_dtype dtype = tensor->type.dtype;
+  switch (dtype) {
+  case HONE_I8: return (int8_t)load_bits(tensor, at, 8);
+  case HONE_U8: return (int64_t)load_bits(tensor, at, 8);
+  case HONE_I32: return (int32_t)load_bits(tensor, at, 32);
+  case HONE_I64: return (int64_t)load_bits(tensor, at, 64);
+  default: break;
+  }
   if (is_real_like(dtype)) return int_of_real(hn_real(tensor, at));
   const uint64_t bits = load_bits(tensor, at, hone_dtype_bits(dtype));
   if (dtype == HONE_BOOL) return bits != 0;

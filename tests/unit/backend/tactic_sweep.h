@@ -116,7 +116,8 @@ static size_t scratch_bytes(const run *r, const hone_query *query) {
   return hn_tactic_plan(query, NULL, &needs) ? 0 : needs.scratch;
 }
 
-/* Runs once; in_place: the input whose memory the output takes, or -1. */
+/* Runs with one thread once, with two twice: a state serves many runs. in_place: the input whose memory the output
+ * takes, or -1: then once. */
 static void launch(const run *r, buffers *b, hone_device *device, int in_place) {
   hn_diag_entry entries[4];
   hone_diagnostics diag;
@@ -162,7 +163,7 @@ static void launch(const run *r, buffers *b, hone_device *device, int in_place) 
                          .packed = b->packed.data,
                          .scratch = b->scratch.data,
                          .diagnostics = &diag};
-  for (int again = 0; again < (in_place >= 0 ? 1 : 2); ++again) /* a state serves many runs */
+  for (int again = 0; again < (in_place >= 0 || device == devices[0] ? 1 : 2); ++again)
     if (r->tactic->launch(prepared.state, stream, &l) != HONE_OK)
       fail_msg("%s: launch: %s", r->what, diag.count ? diag.entries[0].text : "");
   hn_stream_close(device, stream);
