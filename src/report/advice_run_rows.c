@@ -124,12 +124,20 @@ static bool is_taken_in(const hn_advising *a, const hn_profile_row *row) {
   return op && ((op->traits & (HONE_ELEMENTWISE | HONE_PER_CHANNEL)) || strcmp(op->name, "fused") == 0);
 }
 
+/* ... with the converts and copies that it alone needed. */
+static bool goes_with_passes(const hn_advising *a, const hn_profile_row *row) {
+  if (!row->step->caused_by) return is_taken_in(a, row);
+  for (int i = 0; i < a->p->count; ++i)
+    if (strcmp(a->p->rows[i].step->name, row->step->caused_by) == 0) return is_taken_in(a, &a->p->rows[i]);
+  return false;
+}
+
 static void find_passes(hn_advising *a, const hn_advice_row *row) {
   if (a->facts.disabled_passes == 0) return;
   hn_advice_item *item = hn_advice_add(
       a, row, "%d passes were left out, and layers that a product would take in run alone", a->facts.disabled_passes);
   if (!item) return;
-  hn_advice_take_rows(a, item, is_taken_in);
+  hn_advice_take_rows(a, item, goes_with_passes);
   hn_advice_flags(a, item, "without --disable");
 }
 

@@ -482,6 +482,12 @@ static void test_fused(void **state) {
   f->steps[1].in = both;
   f->steps[1].in_count = 2;
   check_near(advise(f, "passes")->saving_ns, 1e6 * 2 / 3);
+  f->steps[2].op = NULL; /* a convert that it alone needed goes with it, one of a product stays */
+  f->steps[2].caused_by = "c2";
+  check_near(advise(f, "passes")->saving_ns, 1e6 * 2 / 3);
+  f->steps[2].caused_by = "r";
+  assert_int_equal(advise(f, "passes")->row_count, 2);
+  assert_true(advise(f, "passes")->saving_ns > 1e6 * 2 / 3 + 1e5);
   close_fixture(f);
 }
 
