@@ -112,6 +112,15 @@ void hn_advice_flags(hn_advising *a, hn_advice_item *item, const char *format, .
   va_end(arguments);
 }
 
+const hn_profile_row *hn_advice_row_named(const hn_advising *a, const char *name) {
+  for (int i = 0; i < a->p->count; ++i) {
+    const hn_plan_step *step = a->p->rows[i].step;
+    if (strcmp(step->name, name) == 0) return &a->p->rows[i];
+    if (step->origin_count == 1 && strcmp(step->origins[0], name) == 0) return &a->p->rows[i];
+  }
+  return NULL;
+}
+
 int hn_advice_take_rows(hn_advising *a, hn_advice_item *item,
                         bool (*takes)(const hn_advising *a, const hn_profile_row *row)) {
   const hn_profile *p = a->p;

@@ -135,6 +135,8 @@ extern const hn_advice_row hn_advice_run_rows[], hn_advice_model_rows[], hn_advi
 
 /* NULL: out of memory, which a->failed keeps. The finding is a printf text. */
 hn_advice_item *hn_advice_add(hn_advising *a, const hn_advice_row *row, const char *finding, ...) HONE_PRINTF(3, 4);
+/* The step of that name, or that alone stands for the node of that name; NULL: none. */
+const hn_profile_row *hn_advice_row_named(const hn_advising *a, const char *name);
 /* Steps of the profile for which `takes` holds, and their names as the item's layers; how many. */
 int hn_advice_take_rows(hn_advising *a, hn_advice_item *item,
                         bool (*takes)(const hn_advising *a, const hn_profile_row *row));

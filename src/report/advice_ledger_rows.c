@@ -6,15 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static const hn_profile_row *row_named(const hn_advising *a, const char *name) {
-  for (int i = 0; i < a->p->count; ++i) {
-    const hn_plan_step *step = a->p->rows[i].step;
-    if (strcmp(step->name, name) == 0) return &a->p->rows[i];
-    if (step->origin_count == 1 && strcmp(step->origins[0], name) == 0) return &a->p->rows[i];
-  }
-  return NULL;
-}
-
 /* ---- fusions ---- */
 
 /* What a fusion would take in: a step that computes next to nothing and moves its bytes. */
@@ -38,7 +29,7 @@ static void add_refused(hn_advising *a, const hn_advice_row *row, const hn_json 
     const hn_json *event = &events->items[i];
     const char *unmet = hn_ledger_text(event, "unmet");
     if (strcmp(hn_ledger_text(event, "rule"), r->rule) != 0 || strcmp(unmet, r->unmet) != 0) continue;
-    const hn_profile_row *at = row_named(a, hn_ledger_text(event, "node"));
+    const hn_profile_row *at = hn_advice_row_named(a, hn_ledger_text(event, "node"));
     if (!at || !is_fusible(at)) continue;
     rows[count] = (int)(at - a->p->rows);
     names[count++] = at->step->name;
@@ -100,7 +91,7 @@ static void find_untimed(hn_advising *a, const hn_advice_row *row) {
   }
   for (size_t i = 0; i < hn_ledger_count(nodes) && count < a->p->count; ++i) {
     const double one = untimed_gain(&nodes->items[i]);
-    const hn_profile_row *at = one > 0 ? row_named(a, hn_ledger_text(&nodes->items[i], "node")) : NULL;
+    const hn_profile_row *at = one > 0 ? hn_advice_row_named(a, hn_ledger_text(&nodes->items[i], "node")) : NULL;
     if (!at) continue;
     rows[count] = (int)(at - a->p->rows);
     names[count++] = at->step->name;

@@ -126,10 +126,8 @@ static bool is_taken_in(const hn_advising *a, const hn_profile_row *row) {
 
 /* ... with the converts and copies that it alone needed. */
 static bool goes_with_passes(const hn_advising *a, const hn_profile_row *row) {
-  if (!row->step->caused_by) return is_taken_in(a, row);
-  for (int i = 0; i < a->p->count; ++i)
-    if (strcmp(a->p->rows[i].step->name, row->step->caused_by) == 0) return is_taken_in(a, &a->p->rows[i]);
-  return false;
+  const hn_profile_row *layer = row->step->caused_by ? hn_advice_row_named(a, row->step->caused_by) : row;
+  return layer && is_taken_in(a, layer);
 }
 
 static void find_passes(hn_advising *a, const hn_advice_row *row) {
