@@ -106,6 +106,9 @@ static const hn_pass passes[] = {
      .rewrites = hn_rules_attention_inputs,
      .repeat = true},
     {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants},
+    {.name = "nbits_beside",
+     .doc = "joins products of one input whose weights have few bits",
+     .rewrites = hn_rules_nbits_beside}, /* the constants that it joins are folded with the gates' */
     {.name = "gates", .doc = "makes slices of gates parts of splits", .rewrites = hn_rules_gates},
     {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead},
     {.name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common},

@@ -116,3 +116,95 @@ const hn_rewrite hn_rules_nbits[] = {
      .make = hn_make_flat,
      .why = "the bias is added while the sums are in registers"},
     {0}};
+
+/* ---- products of one input side by side ---- */
+
+/* As the zeros of one product: those of `count` products, [all rows, blocks]; the one scalar where all have the same.
+ */
+static hone_status bind_zeros(hn_match *match, const char *const *names, int count) {
+  hone_graph *graph = match->run->graph;
+  const hn_value *first = hn_bound(match, names[0]);
+  if (hn_elems(&first->fact.type.shape) == 1) return hn_bind(match, "zeros", hn_bound(match, names[0]));
+  int64_t rows = 0, at = 0;
+  for (int i = 0; i < count; ++i) rows += hn_bound_type(match, names[i])->shape.dim[0];
+  const int64_t dims[2] = {rows, first->fact.type.shape.dim[1]};
+  hone_tensor all = {.type = hn_tensor_type(first->fact.type.dtype, 2, dims)};
+  all.bytes = hn_bytes(&all.type);
+  all.data = hn_arena_alloc(&graph->arena, all.bytes + 1, 64);
+  if (!all.data) return HN_FAIL_MEMORY(&graph->context->diag);
+  for (int i = 0; i < count; ++i) {
+    const hone_tensor *zeros = hn_bound(match, names[i])->fact.constant;
+    for (int64_t j = 0; j < hn_elems(&zeros->type.shape); ++j) hn_store_int(&all, at++, hn_int(zeros, j));
+  }
+  return hn_bind(match, "zeros", hn_constant_create(graph, NULL, &all, true));
+}
+
+/* Weights, scales and zeros of both can stand in one tensor each. */
+static const char *when_beside(const hn_match *match, const char *const *a, const char *const *b) {
+  enum { NODE, WEIGHTS, SCALES, ZEROS };
+  if (hn_attr_int(&hn_bound_node(match, a[NODE])->attrs, "block_size") !=
+      hn_attr_int(&hn_bound_node(match, b[NODE])->attrs, "block_size"))
+    return "the blocks have other sizes";
+  const hone_type *w = hn_bound_type(match, a[WEIGHTS]), *v = hn_bound_type(match, b[WEIGHTS]);
+  if (w->dtype != v->dtype || w->shape.dim[1] != v->shape.dim[1]) return "the weights have other types";
+  if (hn_bound_type(match, a[SCALES])->dtype != hn_bound_type(match, b[SCALES])->dtype)
+    return "the scales have other types";
+  const hone_tensor *z = hn_bound(match, a[ZEROS])->fact.constant, *y = hn_bound(match, b[ZEROS])->fact.constant;
+  const bool one = hn_elems(&z->type.shape) == 1;
+  if (z->type.dtype != y->type.dtype || one != (hn_elems(&y->type.shape) == 1))
+    return "the zero points have other types";
+  return one && hn_int(z, 0) != hn_int(y, 0) ? "the zero points differ" : NULL;
+}
+
+static const char *const names_of[][4] = {{"c0", "w0", "s0", "z0"}, {"c1", "w1", "s1", "z1"}, {"c2", "w2", "s2", "z2"}};
+
+static const char *when_side_by_side(const hn_match *match) {
+  if (!has_few_rows(&hn_bound_type(match, "x")->shape)) return "with many rows the parts' copies cost more";
+  for (int i = 1; i < match->root_count; ++i) HN_TRY_REASON(when_beside(match, names_of[0], names_of[i]));
+  return NULL;
+}
+
+static hone_status make_side_by_side(hn_match *match) {
+  const char *zeros[HN_MATCH_ROOTS];
+  int64_t rows[HN_MATCH_ROOTS];
+  for (int i = 0; i < match->root_count; ++i) {
+    zeros[i] = names_of[i][3];
+    rows[i] = hn_bound_type(match, names_of[i][1])->shape.dim[0];
+  }
+  HN_TRY(hn_bind_ints(match, "rows", match->root_count, rows));
+  return bind_zeros(match, zeros, match->root_count);
+}
+
+#define PRODUCT(i, bias) "c" i ":matmul_nbits(x, w" i ":const, s" i ":const, z" i ":const" bias ")"
+#define BIAS(i) ", b" i ":const"
+#define JOINED(weights, scales, bias)                                                                                  \
+  "y:split[axis=-1](matmul_nbits[block_size=c0.block_size](x, concat[axis=0](" weights "), concat[axis=0](" scales     \
+  "), zeros" bias "), rows)"
+#define BESIDE "one product reads the input once, and its threads meet once"
+
+const hn_rewrite hn_rules_nbits_beside[] = {
+    {.name = "three_nbits_side_by_side",
+     .find = "(" PRODUCT("0", "") ", " PRODUCT("1", "") ", " PRODUCT("2", "") ")",
+     .put = "(" JOINED("w0, w1, w2", "s0, s1, s2", "") ", y.1, y.2)",
+     .when = when_side_by_side,
+     .make = make_side_by_side,
+     .why = BESIDE},
+    {.name = "three_biased_nbits_side_by_side",
+     .find = "(" PRODUCT("0", BIAS("0")) ", " PRODUCT("1", BIAS("1")) ", " PRODUCT("2", BIAS("2")) ")",
+     .put = "(" JOINED("w0, w1, w2", "s0, s1, s2", ", concat[axis=0](b0, b1, b2)") ", y.1, y.2)",
+     .when = when_side_by_side,
+     .make = make_side_by_side,
+     .why = BESIDE},
+    {.name = "two_nbits_side_by_side",
+     .find = "(" PRODUCT("0", "") ", " PRODUCT("1", "") ")",
+     .put = "(" JOINED("w0, w1", "s0, s1", "") ", y.1)",
+     .when = when_side_by_side,
+     .make = make_side_by_side,
+     .why = BESIDE},
+    {.name = "two_biased_nbits_side_by_side",
+     .find = "(" PRODUCT("0", BIAS("0")) ", " PRODUCT("1", BIAS("1")) ")",
+     .put = "(" JOINED("w0, w1", "s0, s1", ", concat[axis=0](b0, b1)") ", y.1)",
+     .when = when_side_by_side,
+     .make = make_side_by_side,
+     .why = BESIDE},
+    {0}};

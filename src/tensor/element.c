@@ -140,6 +140,8 @@ double hn_real(const hone_tensor *tensor, int64_t at) {
   case HONE_F32: return (double)f32_of((uint32_t)load_bits(tensor, at, 32));
   case HONE_I8: return (int8_t)load_bits(tensor, at, 8);
   case HONE_U8: return (uint8_t)load_bits(tensor, at, 8);
+  case HONE_F16: return (double)hn_f16_to_f32((uint16_t)load_bits(tensor, at, 16));
+  case HONE_BF16: return (double)hn_bf16_to_f32((uint16_t)load_bits(tensor, at, 16));
   default: break;
   }
   const uint64_t bits = load_bits(tensor, lane_at(dtype, at), lane_bits(dtype));

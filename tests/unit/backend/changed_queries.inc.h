@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* changed_queries.inc.h - the part of tactic_sweep.h that asks what no model asks, but a damaged engine file might:
  * cases with one fact changed. Whatever a tactic that takes one computes, it must stay in its buffers. */
-enum { MUTATIONS = 12, LARGEST_EXTENT = 300 };
+enum { MUTATIONS = TEST_SHARE > 5 ? 4 : 12 /* of a tactic on a case */, LARGEST_EXTENT = 300 };
 
 static void mutate(hone_fact *fact, hn_random *random) {
   hone_type *type = &fact->type;

@@ -423,7 +423,7 @@ static int accepted[MAX_TACTICS][HONE_MAX_STORAGE_PAIRS];
 static const char *reasons[MAX_TACTICS];
 
 /* Of what is slow to run only some of the cases that are left are run; its first ones all are. */
-enum { ENOUGH_CASES = TEST_SHARE > 1 ? 2 : 3 };
+enum { ENOUGH_CASES = TEST_SHARE > 5 ? 1 : TEST_SHARE > 1 ? 2 : 3 };
 static int one_in(const hone_tactic *tactic) {
   const bool slow = case_imitates(tactic) || is_data_dependent(tactic); /* the last evaluate as the reference does */
   return TEST_SHARE * (slow ? 3 : 1);

@@ -43,7 +43,9 @@ static const char *read(const hone_query *query, hn_gemm_nbits_dots *out) {
   return NULL;
 }
 
-static int64_t panels_of(const hn_gemm_nbits_dots *g) { return (g->n + PANEL - 1) / PANEL; }
+static int64_t pairs_of(const hn_gemm_nbits_dots *g) {
+  return (hn_gemm_nbits_dots_panels(g) + HN_NBITS_BESIDE - 1) / HN_NBITS_BESIDE;
+}
 
 static size_t lines(int64_t bytes) { return (size_t)((bytes + LINE - 1) / LINE * LINE); }
 
@@ -58,7 +60,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   hn_gemm_nbits_dots g;
   HN_TRY_REASON(read(query, &g));
   const row_kernel *row = query->tactic->kernel;
-  const int64_t panels = panels_of(&g), all = g.m * g.blocks;
+  const int64_t panels = hn_gemm_nbits_dots_panels(&g), all = g.m * g.blocks;
   *s = (state){.row = row, .gemm = g};
   const int64_t packed = panels * g.blocks * hn_gemm_nbits_block_bytes(&g);
   s->has_bias = hn_cpu_given(query, HN_NBITS_BIAS);
@@ -66,7 +68,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   s->zero_at = s->bias_at + (s->has_bias ? (size_t)(panels * PANEL) * sizeof(float) : 0);
   s->sums_at = lines(all * (int64_t)sizeof(float));
   s->digits_at = s->sums_at + lines(all * HN_NBITS_DIGITS * (int64_t)sizeof(int32_t));
-  s->grain = hn_cpu_grain(panels, 2.0 * (double)g.m * (double)(panels * PANEL) * (double)g.k / row->flops_per_ns);
+  s->grain = hn_cpu_grain(pairs_of(&g), 2.0 * (double)g.m * (double)(panels * PANEL) * (double)g.k / row->flops_per_ns);
   s->digits_grain = hn_cpu_grain(g.m, (double)g.m * (double)g.k);
   needs->state = sizeof *s;
   needs->scratch = s->digits_at + lines(all * HN_NBITS_DIGITS * g.block);
@@ -94,30 +96,37 @@ static uint32_t word_at(const hn_gemm_nbits_dots *g, const hone_tensor *b, int64
   return word;
 }
 
+/* A block of the channels [begin, end): of a pair of panels, or of the last. */
+static char *pack_block(const hone_query *query, const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, int64_t block,
+                        char *at) {
+  const hone_tensor *b = query->in[HN_NBITS_B].constant, *scales = query->in[HN_NBITS_SCALES].constant;
+  const int64_t first = block * g->block, last = hn_cpu_lesser(first + g->block, g->k);
+  for (int64_t c = begin; c < end; ++c, at += sizeof(float)) {
+    const float scale = c < g->n ? (float)hn_real(scales, c * g->blocks + block) : 0;
+    memcpy(at, &scale, sizeof scale);
+  }
+  for (int64_t c = begin; c < end && g->packs_zeros; ++c, at += sizeof(int32_t)) {
+    const int32_t zero = c < g->n ? (int32_t)zero_at(query, c * g->blocks + block) : 0;
+    memcpy(at, &zero, sizeof zero);
+  }
+  for (int64_t depth = first; depth < first + g->block; depth += 32 / g->bits)
+    for (int64_t c = begin; c < end; ++c, at += sizeof(uint32_t)) {
+      const uint32_t word = word_at(g, b, c, depth, last);
+      memcpy(at, &word, sizeof word);
+    }
+  return at;
+}
+
 static hone_status pack(const hone_query *query, void *to) {
   hn_gemm_nbits_dots g;
   if (read(query, &g)) return HONE_INTERNAL;
-  const hone_tensor *b = query->in[HN_NBITS_B].constant, *scales = query->in[HN_NBITS_SCALES].constant;
-  const int64_t panels = panels_of(&g), depths = 32 / g.bits;
+  const int64_t panels = hn_gemm_nbits_dots_panels(&g);
   char *at = to;
-  for (int64_t panel = 0; panel < panels; ++panel)
-    for (int64_t block = 0; block < g.blocks; ++block) {
-      const int64_t first = block * g.block, end = first + g.block < g.k ? first + g.block : g.k;
-      float *scale = (float *)(void *)at;
-      at += PANEL * sizeof *scale;
-      for (int64_t c = 0; c < PANEL; ++c) {
-        const int64_t channel = panel * PANEL + c;
-        scale[c] = channel < g.n ? (float)hn_real(scales, channel * g.blocks + block) : 0;
-        if (g.packs_zeros)
-          ((int32_t *)(void *)at)[c] = channel < g.n ? (int32_t)zero_at(query, channel * g.blocks + block) : 0;
-      }
-      if (g.packs_zeros) at += PANEL * sizeof(int32_t);
-      for (int64_t depth = first; depth < first + g.block; depth += depths)
-        for (int64_t c = 0; c < PANEL; ++c, at += sizeof(uint32_t)) {
-          const uint32_t word = word_at(&g, b, panel * PANEL + c, depth, end);
-          memcpy(at, &word, sizeof word);
-        }
-    }
+  for (int64_t panel = 0; panel < panels; panel += HN_NBITS_BESIDE) {
+    const int64_t end = hn_cpu_lesser(panel + HN_NBITS_BESIDE, panels);
+    for (int64_t block = 0; block < g.blocks; ++block)
+      at = pack_block(query, &g, panel * PANEL, end * PANEL, block, at);
+  }
   for (int64_t i = 0; hn_cpu_given(query, HN_NBITS_BIAS) && i < panels * PANEL; ++i, at += sizeof(float))
     *(float *)(void *)at = i < g.n ? (float)hn_real(query->in[HN_NBITS_BIAS].constant, i) : 0;
   *(int32_t *)(void *)at = g.packs_zeros ? 0 : (int32_t)zero_at(query, 0);
@@ -156,9 +165,10 @@ static void row_body(void *arg, int worker, int64_t begin, int64_t end) {
   char *own = j->scratch + (size_t)worker * j->s->own_bytes;
   place_digits(j->s, &g, own + LINE);
   if (!*own) {
-    const int64_t panel_bytes = g.blocks * hn_gemm_nbits_block_bytes(&g), bytes = (end - begin) * panel_bytes;
-    for (int64_t at = 0; at < bytes && at < FETCHED; at += LINE)
-      __builtin_prefetch(g.packed + begin * panel_bytes + at, 0, 2);
+    const int64_t pair_bytes = HN_NBITS_BESIDE * g.blocks * hn_gemm_nbits_block_bytes(&g);
+    const char *own_weights = g.packed + begin * pair_bytes, *behind = g.packed + j->s->bias_at;
+    for (int64_t at = 0; at < (end - begin) * pair_bytes && at < FETCHED && at < behind - own_weights; at += LINE)
+      __builtin_prefetch(own_weights + at, 0, 2);
     j->s->row->digits(&g, 0, 1);
     *own = 1;
   }
@@ -177,12 +187,12 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   g->zero = *(const int32_t *)(const void *)(g->packed + s->zero_at);
   if (s->own_bytes) {
     for (int i = 0; i < hn_pool_threads(pool); ++i) j.scratch[(size_t)i * s->own_bytes] = 0;
-    hn_pool_run(pool, panels_of(g), s->grain, row_body, &j);
+    hn_pool_run(pool, pairs_of(g), s->grain, row_body, &j);
     return HONE_OK;
   }
   place_digits(s, g, j.scratch);
   hn_pool_run(pool, g->m, s->digits_grain, digits_body, &j);
-  hn_pool_run(pool, panels_of(g), s->grain, product_body, &j);
+  hn_pool_run(pool, pairs_of(g), s->grain, product_body, &j);
   return HONE_OK;
 }
 
@@ -191,7 +201,7 @@ static const row_kernel vnni = {hn_gemm_nbits_dots_avx512_vnni, hn_gemm_nbits_di
 
 const hone_tactic hn_tactics_cpu_matmul_nbits_dots[] = {
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.matmul_nbits.f32.avx512_vnni", .version = 1, .op = "matmul_nbits",
+    {sizeof(hone_tactic), .name = "cpu.matmul_nbits.f32.avx512_vnni", .version = 2, .op = "matmul_nbits",
      .isa = HONE_ISA_AVX512_VNNI, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4 | 8 | 16, .plan = plan,
      .pack = pack, .launch = launch, .kernel = &vnni},
 #endif

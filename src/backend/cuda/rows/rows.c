@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.c - softmax, layer norm and gather: the built-in kernels of src/kernels/cuda/rows. */
+/* rows.c - softmax, layer norm, batch norm and gather: the built-in kernels of src/kernels/cuda/rows. */
 #include "backend/cuda/cuda.h"
 
 enum { THREADS = 256 };
@@ -78,6 +78,50 @@ static hone_status launch_norm(void *state_memory, hone_stream *stream, const ho
   return run(s, stream, arguments);
 }
 
+/* ---- batch norm with given moments: rows are planes, inner their channels ---- */
+
+static const char *plan_batch(const hone_query *query, void *state_memory, hone_needs *needs) {
+  enum { PARAMETERS = 4 };
+  state *s = state_memory;
+  const hone_shape *x = &query->in[0].type.shape;
+  if (!hn_cuda_plain_of(&query->in[0], HONE_F32) || !hn_cuda_plain_of(&query->out[0], HONE_F32))
+    return "it is not plain f32";
+  for (int i = 1; i < query->out_count; ++i)
+    if (query->out[i].type.kind != HONE_ABSENT) return "the moments are requested as outputs";
+  if (hn_cuda_attr_int(query->attrs, "training_mode", 0)) return "it computes the moments (training mode)";
+  const int64_t total = hn_cuda_elements(x);
+  if (x->rank < 2 || total < 1 || total > INT32_MAX / 2) return "no channels, no elements, or more than 30 bits count";
+  for (int i = 1; i <= PARAMETERS; ++i)
+    if (!hn_cuda_plain_of(&query->in[i], HONE_F32) || hn_cuda_elements(&query->in[i].type.shape) != x->dim[1])
+      return "a parameter is not one plain f32 for each channel";
+  needs->state = sizeof *s;
+  if (!s) return NULL;
+  const int64_t planes = x->dim[0] * x->dim[1];
+  *s = (state){.kernel = HN_CUDA_batch_norm_f32,
+               .rows = (unsigned)planes,
+               .length = (int)(total / planes),
+               .inner = (int)x->dim[1],
+               .epsilon = (float)hn_cuda_attr_float(query->attrs, "epsilon", 1e-5)};
+  return NULL;
+}
+
+static hone_status launch_batch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  enum { EACH = 4 * THREADS, MOST = 65535 }; /* elements a block, blocks a plane */
+  state *s = state_memory;
+  const int pieces = (s->length + EACH - 1) / EACH;
+  void *arguments[] = {&launch->out[0].data,
+                       (void *)(uintptr_t)&launch->in[0].data,
+                       (void *)(uintptr_t)&launch->in[1].data,
+                       (void *)(uintptr_t)&launch->in[2].data,
+                       (void *)(uintptr_t)&launch->in[3].data,
+                       (void *)(uintptr_t)&launch->in[4].data,
+                       &s->inner,
+                       &s->length,
+                       &s->epsilon};
+  return hn_cuda_launch(stream, s->kernel, (hn_cuda_grid){s->rows, (unsigned)(pieces < MOST ? pieces : MOST), 1},
+                        THREADS, arguments);
+}
+
 /* ---- gather of whole words of 4 bytes: out[o, i, :] = data[o, indices[i], :] ---- */
 
 static const char *plan_gather(const hone_query *query, void *state_memory, hone_needs *needs) {
@@ -128,6 +172,9 @@ const hone_tactic hn_tactics_cuda_rows[] = {
     {sizeof(hone_tactic), .name = "cuda.rms_norm.f32", .version = 1, .op = "rms_norm",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_norm, .launch = launch_norm,
      .kernel = &(const row_kernel){HN_CUDA_rms_norm_f32}},
+    {sizeof(hone_tactic), .name = "cuda.batch_norm.f32", .version = 1, .op = "batch_norm",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan_batch,
+     .launch = launch_batch},
     {sizeof(hone_tactic), .name = "cuda.gather.b32", .version = 1, .op = "gather",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_gather, .launch = launch_gather},
     {0}};

@@ -42,11 +42,12 @@ hn_gemm_nbits_fn hn_gemm_nbits_avx512, hn_gemm_nbits_avx2, hn_gemm_nbits_c;
 /* ---- the same by products of bytes (VNNI) ----
  * A row of x is scaled, block by block, to integers of 23 bits, which are three signed digits of 8: x = unit * (d0 +
  * 256 d1 + 65536 d2), as exact as a float beside the block's largest. Sums of digits by weights are exact, so that a
- * block costs three products of bytes for four weights and one rounding, and weights never become floats. Packed:
- * [panel][block]{scales [channel] f32, zeros [channel] i32 where there are several, words [word][channel]}; a word of 4
- * bits holds depths 0 to 3 in the lower halves of its bytes and 4 to 7 in the upper ones, of 8 bits four depths. Behind
- * all panels the bias [panel * channel] f32. */
-enum { HN_NBITS_DIGITS = 3, HN_NBITS_DOT_ROWS = 4 };
+ * block costs three products of bytes for four weights and one rounding, and weights never become floats. Packed, two
+ * panels side by side, so that they arrive in the order in which they are used: [pair of panels][block]{scales [panel of
+ * the pair][channel] f32, zeros likewise i32 where there are several, words [word][panel of the pair][channel]}; of an
+ * odd number the last is alone. A word of 4 bits holds depths 0 to 3 in the lower halves of its bytes and 4 to 7 in the
+ * upper ones, of 8 bits four depths. Behind all panels the bias [panel * channel] f32. */
+enum { HN_NBITS_DIGITS = 3, HN_NBITS_DOT_ROWS = 4, HN_NBITS_BESIDE = 2 /* panels of a pair */ };
 
 typedef struct hn_gemm_nbits_dots {
   const float *x;
@@ -62,6 +63,10 @@ typedef struct hn_gemm_nbits_dots {
   int32_t packs_zeros;
 } hn_gemm_nbits_dots;
 
+static inline int64_t hn_gemm_nbits_dots_panels(const hn_gemm_nbits_dots *g) {
+  return (g->n + HN_NBITS_PANEL - 1) / HN_NBITS_PANEL;
+}
+
 static inline int64_t hn_gemm_nbits_block_bytes(const hn_gemm_nbits_dots *g) { /* of a panel */
   return HN_NBITS_PANEL * (4 + (g->packs_zeros ? 4 : 0) + g->block * g->bits / 8);
 }
@@ -69,7 +74,7 @@ static inline int64_t hn_gemm_nbits_block_bytes(const hn_gemm_nbits_dots *g) { /
 /* Rows [begin, end) of x. */
 typedef void hn_gemm_nbits_digits_fn(const hn_gemm_nbits_dots *args, int64_t begin, int64_t end);
 hn_gemm_nbits_digits_fn hn_gemm_nbits_digits_avx512_vnni;
-/* All rows of the panels [begin, end). */
+/* All rows of the pairs of panels [begin, end). */
 typedef void hn_gemm_nbits_dots_fn(const hn_gemm_nbits_dots *args, int64_t begin, int64_t end);
 hn_gemm_nbits_dots_fn hn_gemm_nbits_dots_avx512_vnni;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gemm_nbits_dots.c - f32 as three digits of a byte, so that weights of few bits are multiplied as they lie: of 64
- * bytes that arrive from memory, a load, two masks, a shift and six products are all that is done. For several rows two
- * panels go side by side: four digits that are spread over a vector serve both, where a load for each product would be
- * what the products wait for. */
+ * bytes that arrive from memory, a load, two masks, a shift and six products are all that is done. Two panels go side
+ * by side: four digits that are spread over a vector serve both, where a load for each product would be what the
+ * products wait for. */
 /* isa: avx512_vnni */
 #include "kernels/cpu/gemm/gemm_nbits.h"
 #include "kernels/cpu/simd.inc.h"
 
 enum { PANEL = HN_NBITS_PANEL, DIGITS = HN_NBITS_DIGITS, WORD = PANEL * 4 /* bytes of a vector */ };
-enum { WIDE = 2 }; /* panels side by side, for several rows; for one, weights come from memory as one stream */
+enum { WIDE = HN_NBITS_BESIDE };
 
 /* The factor that makes |x| <= most less than 2^22 (a power of two), and 2^22 / that. */
 HN_INLINE float scale_of(float most, float *unit) {
@@ -92,9 +92,9 @@ HN_INLINE void dots(const vi *w, const int8_t *x, int64_t row_step, int64_t bloc
   }
 }
 
-/* What the sums of a block begin with: less the zeros. */
-HN_INLINE void start(const hn_gemm_nbits_dots *g, const char *packed, int64_t panel_bytes, int64_t at, const int wide,
-                     const int rows, vi (*sums)[HN_NBITS_DOT_ROWS][DIGITS]) {
+/* What the sums of a block begin with: less the zeros, which lie one panel's after the other's. */
+HN_INLINE void start(const hn_gemm_nbits_dots *g, const char *zeros, int64_t at, const int wide, const int rows,
+                     vi (*sums)[HN_NBITS_DOT_ROWS][DIGITS]) {
   HN_UNROLL
   for (int r = 0; r < rows; ++r) {
     HN_UNROLL
@@ -104,8 +104,8 @@ HN_INLINE void start(const hn_gemm_nbits_dots *g, const char *packed, int64_t pa
       for (int p = 0; p < wide; ++p) {
         sums[p][r][d] = sum;
         if (g->packs_zeros)
-          sums[p][r][d] = _mm512_mullo_epi32(
-              vi_sub(vi_set(0), vi_load((const int32_t *)(const void *)(packed + p * panel_bytes + WORD))), sum);
+          sums[p][r][d] =
+              _mm512_mullo_epi32(vi_sub(vi_set(0), vi_load((const int32_t *)(const void *)(zeros + p * WORD))), sum);
       }
     }
   }
@@ -119,18 +119,17 @@ HN_INLINE vf whole(const vi *digits, const int fits) {
 }
 
 /* One block of some panels' channels, 16 each, for some rows. */
-HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_t panel_bytes, int64_t row, int64_t b,
-                         const int wide, const int rows, const int bits, const int fits,
-                         vf (*total)[HN_NBITS_DOT_ROWS]) {
+HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_t row, int64_t b, const int wide,
+                         const int rows, const int bits, const int fits, vf (*total)[HN_NBITS_DOT_ROWS]) {
   const int64_t at = row * g->blocks + b, row_step = g->blocks * DIGITS * g->block;
   const int8_t *x = g->digits + at * DIGITS * g->block;
-  const char *words = packed + (g->packs_zeros ? 2 * WORD : WORD);
+  const char *zeros = packed + wide * WORD, *words = g->packs_zeros ? zeros + wide * WORD : zeros;
   const vi nibbles = vi_set(0x0f0f0f0f);
   vi sums[WIDE][HN_NBITS_DOT_ROWS][DIGITS], word[WIDE], half[WIDE];
-  start(g, packed, panel_bytes, at, wide, rows, sums);
-  for (int64_t i = 0; i < g->block; i += 32 / bits, words += WORD) {
+  start(g, zeros, at, wide, rows, sums);
+  for (int64_t i = 0; i < g->block; i += 32 / bits, words += wide * WORD) {
     HN_UNROLL
-    for (int p = 0; p < wide; ++p) word[p] = vi_load((const int32_t *)(const void *)(words + p * panel_bytes));
+    for (int p = 0; p < wide; ++p) word[p] = vi_load((const int32_t *)(const void *)(words + p * WORD));
     if (bits != 4) {
       dots(word, x + i, row_step, g->block, wide, rows, sums);
       continue;
@@ -144,7 +143,7 @@ HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_
   }
   HN_UNROLL
   for (int p = 0; p < wide; ++p) {
-    const vf scale = v_load((const float *)(const void *)(packed + p * panel_bytes));
+    const vf scale = v_load((const float *)(const void *)(packed + p * WORD));
     HN_UNROLL
     for (int r = 0; r < rows; ++r) {
       total[p][r] = v_fma(whole(sums[p][r], fits), scale * v_set(g->units[at + r * g->blocks]), total[p][r]);
@@ -154,16 +153,16 @@ HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_
 
 HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t row, const int wide, const int rows,
                           const int bits, const int fits) {
-  const int64_t bytes = hn_gemm_nbits_block_bytes(g), panel_bytes = g->blocks * bytes;
-  const char *packed = g->packed + panel * panel_bytes;
+  const int64_t bytes = hn_gemm_nbits_block_bytes(g);
+  const char *packed = g->packed + panel * g->blocks * bytes;
   vf total[WIDE][HN_NBITS_DOT_ROWS];
   HN_UNROLL
   for (int p = 0; p < wide; ++p) {
     HN_UNROLL
     for (int r = 0; r < rows; ++r) total[p][r] = g->bias ? v_load(g->bias + (panel + p) * PANEL) : v_set(0.0F);
   }
-  for (int64_t b = 0; b < g->blocks; ++b, packed += bytes)
-    add_block(g, packed, panel_bytes, row, b, wide, rows, bits, fits, total);
+  for (int64_t b = 0; b < g->blocks; ++b, packed += wide * bytes)
+    add_block(g, packed, row, b, wide, rows, bits, fits, total);
   HN_UNROLL
   for (int p = 0; p < wide; ++p) {
     const int64_t channel = (panel + p) * PANEL, left = g->n - channel;
@@ -179,19 +178,20 @@ HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t ro
 }
 
 /* Weights stay in the caches for all rows. */
+HN_INLINE void all_rows(const hn_gemm_nbits_dots *g, int64_t panel, const int wide, const int bits, const int fits) {
+  int64_t row = 0;
+  for (; g->m - row >= HN_NBITS_DOT_ROWS; row += HN_NBITS_DOT_ROWS)
+    panel_rows(g, panel, row, wide, HN_NBITS_DOT_ROWS, bits, fits);
+  for (; row < g->m; ++row) panel_rows(g, panel, row, wide, 1, bits, fits);
+}
+
 HN_INLINE void panels(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, const int bits, const int fits) {
-  int64_t panel = begin;
-  for (; g->m >= HN_NBITS_DOT_ROWS && end - panel >= WIDE; panel += WIDE) {
-    int64_t row = 0;
-    for (; g->m - row >= HN_NBITS_DOT_ROWS; row += HN_NBITS_DOT_ROWS)
-      panel_rows(g, panel, row, WIDE, HN_NBITS_DOT_ROWS, bits, fits);
-    for (; row < g->m; ++row) panel_rows(g, panel, row, WIDE, 1, bits, fits);
-  }
-  for (; panel < end; ++panel) {
-    int64_t row = 0;
-    for (; g->m - row >= HN_NBITS_DOT_ROWS; row += HN_NBITS_DOT_ROWS)
-      panel_rows(g, panel, row, 1, HN_NBITS_DOT_ROWS, bits, fits);
-    for (; row < g->m; ++row) panel_rows(g, panel, row, 1, 1, bits, fits);
+  const int64_t count = hn_gemm_nbits_dots_panels(g);
+  for (int64_t unit = begin; unit < end; ++unit) {
+    if (count - unit * WIDE >= WIDE)
+      all_rows(g, unit * WIDE, WIDE, bits, fits);
+    else
+      all_rows(g, unit * WIDE, 1, bits, fits);
   }
 }
 

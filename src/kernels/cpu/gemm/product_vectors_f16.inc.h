@@ -83,26 +83,30 @@ HN_INLINE void multiply_steps(const uint16_t *const *at, int64_t depth, int64_t 
   (terms == 8 ? steps_8 : terms == 16 ? steps_16 : steps_32)(at, depth, steps, w, to);
 }
 #else
-/* The nearest number that f16 has. */
+/* The nearest number that f16 has: beside a number 2^13 times its power of two a float has f16's digits. */
 HN_INLINE vf as_f16(vf x) {
-  const vi size = vi_and(vi_of(x), vi_set(INT32_MAX)), sign = vi_and(vi_of(x), vi_set(INT32_MIN));
-  const vi odd = vi_and(vi_right(size, 13), vi_set(1));
-  const vf normal = vf_of(vi_and(vi_add(vi_add(size, vi_set(0xfff)), odd), vi_set(~0x1fff)));
-  const vf small = (vf_of(size) + v_set(0.5F)) - v_set(0.5F); /* the unit of a float at 2^-1 is that of f16's last */
-  const vf some = v_select(v_lt(vf_of(size), v_set(0x1p-14F)), small, normal);
-  const vf all = v_select(v_le(v_set(65536.0F), some), v_set(__builtin_inff()), some);
-  return v_select(v_ne(x, x), x, vf_of(vi_or(vi_of(all), sign)));
+  const vi sign = vi_and(vi_of(x), vi_set(INT32_MIN));
+  const vf power = vf_of(vi_and(vi_of(x), vi_set(0x7f800000)));
+  const vf beside = v_min(v_max(power, v_set(0x1p-14F)), v_set(0x1p16F)) * v_set(0x1.8p13F);
+  const vf near = (x + beside) - beside;
+  return vf_of(vi_or(vi_of((near * v_set(0x1p112F)) * v_set(0x1p-112F)), sign)); /* from 2^16 on infinite */
 }
 
-/* One pixel times a depth block of weights. */
+/* One pixel times a depth block of weights, some vectors of channels side by side: each waits for its last sum. */
 HN_INLINE void add_block(const uint16_t *x, const float (*w)[TILE], int terms, float *sum) {
-  for (int v = 0; v < TILE; v += HN_LANES) {
-    vf part = v_set(0), total = v_set(0);
+  enum { BESIDE = TILE / HN_LANES < 4 ? TILE / HN_LANES : 4 };
+  for (int v = 0; v < TILE; v += BESIDE * HN_LANES) {
+    vf part[BESIDE], total[BESIDE];
     for (int k = 0; k < TILE; ++k) {
-      const vf product = v_set(f16_to_f32(x[k])) * v_load(w[k] + v);
-      part = as_f16(k % CHAIN == 0 ? product : part + product);
-      if ((k + 1) % CHAIN == 0) total = k % terms < CHAIN ? part : as_f16(total + part);
-      if ((k + 1) % terms == 0) v_store(sum + v, v_load(sum + v) + total);
+      const vf left = v_set(f16_to_f32(x[k]));
+      HN_UNROLL
+      for (int i = 0; i < BESIDE; ++i) {
+        const int at = v + i * HN_LANES;
+        const vf product = left * v_load(w[k] + at);
+        part[i] = as_f16(k % CHAIN == 0 ? product : part[i] + product);
+        if ((k + 1) % CHAIN == 0) total[i] = k % terms < CHAIN ? part[i] : as_f16(total[i] + part[i]);
+        if ((k + 1) % terms == 0) v_store(sum + at, v_load(sum + at) + total[i]);
+      }
     }
   }
 }

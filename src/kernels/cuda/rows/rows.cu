@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.cu - one block a row: softmax and its logarithm, layer norm, root-mean-square norm; and gather, a row each.
+/* rows.cu - one block a row: softmax and its logarithm, layer norm, root-mean-square norm; gather, a row each; and batch
+ * norm, some blocks a plane.
  * Sums are in f32 by a tree, always in the same order. Rows are dense; blocks have 256 threads. */
 
 #define THREADS 256
@@ -100,6 +101,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 extern "C" __global__ void __launch_bounds__(THREADS)
     hn_rms_norm_f32(float *y, const float *x, const float *scale, const float *bias, int length, float epsilon) {
   norm<false>(y, x, scale, bias, length, epsilon);
+}
+
+/* y = (x - mean) / sqrt(variance + epsilon) * scale + bias, by what each channel has. Block (p, q) makes piece q of plane
+ * p, one channel of one image; planes are dense. */
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hn_batch_norm_f32(float *y, const float *x, const float *scale, const float *bias, const float *mean,
+                      const float *variance, int channels, int pixels, float epsilon) {
+  const int channel = blockIdx.x % channels, step = gridDim.y * THREADS;
+  const size_t plane = (size_t)blockIdx.x * pixels;
+  const float times = scale[channel] / sqrtf(variance[channel] + epsilon), middle = mean[channel], more = bias[channel];
+  for (int i = blockIdx.y * THREADS + threadIdx.x; i < pixels; i += step)
+    y[plane + i] = (x[plane + i] - middle) * times + more;
 }
 
 /* y[o, i, :] = x[o, indices[i], :]. An index that is out of range gives NaN, the only word a kernel has. */
