@@ -73,7 +73,9 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   needs->state = sizeof *s;
   needs->scratch = s->digits_at + lines(all * HN_NBITS_DIGITS * g.block);
   const int64_t threads = hn_cpu_threads(query->facts);
-  if (g.m == 1 && threads > 1) {
+  if (g.m == 1 && threads > 1) { /* a thread reads its weights from end to end: what stops that is slower */
+    const int64_t each = hn_ceil_div(pairs_of(&g), threads);
+    if (s->grain < each) s->grain = each;
     s->own_bytes = LINE + needs->scratch;
     needs->scratch = (size_t)threads * s->own_bytes;
   }
