@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.cu - one block a row: softmax and its logarithm, layer norm, root-mean-square norm; gather, a row each; and batch
- * norm, some blocks a plane.
- * Sums are in f32 by a tree, always in the same order. Rows are dense; blocks have 256 threads. */
+/* rows.cu - one block a row: softmax and its logarithm, layer norm, root-mean-square norm; gather, a row each; and
+ * batch norm, some blocks a plane. Sums are in f32 by a tree, always in the same order. Rows are dense; blocks have 256
+ * threads. */
 
 #define THREADS 256
 
@@ -103,8 +103,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   norm<false>(y, x, scale, bias, length, epsilon);
 }
 
-/* y = (x - mean) / sqrt(variance + epsilon) * scale + bias, by what each channel has. Block (p, q) makes piece q of plane
- * p, one channel of one image; planes are dense. */
+/* y = (x - mean) / sqrt(variance + epsilon) * scale + bias, by what each channel has. Block (p, q) makes piece q of
+ * plane p, one channel of one image; planes are dense. */
 extern "C" __global__ void __launch_bounds__(THREADS)
     hn_batch_norm_f32(float *y, const float *x, const float *scale, const float *bias, const float *mean,
                       const float *variance, int channels, int pixels, float epsilon) {
