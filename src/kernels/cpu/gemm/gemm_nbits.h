@@ -43,10 +43,10 @@ hn_gemm_nbits_fn hn_gemm_nbits_avx512, hn_gemm_nbits_avx2, hn_gemm_nbits_c;
  * A row of x is scaled, block by block, to integers of 23 bits, which are three signed digits of 8: x = unit * (d0 +
  * 256 d1 + 65536 d2), as exact as a float beside the block's largest. Sums of digits by weights are exact, so that a
  * block costs three products of bytes for four weights and one rounding, and weights never become floats. Packed, two
- * panels side by side, so that they arrive in the order in which they are used: [pair of panels][block]{scales [panel of
- * the pair][channel] f32, zeros likewise i32 where there are several, words [word][panel of the pair][channel]}; of an
- * odd number the last is alone. A word of 4 bits holds depths 0 to 3 in the lower halves of its bytes and 4 to 7 in the
- * upper ones, of 8 bits four depths. Behind all panels the bias [panel * channel] f32. */
+ * panels side by side, so that they arrive in the order in which they are used: [pair of panels][block]{scales [panel
+ * of the pair][channel] f32, zeros likewise i32 where there are several, words [word][panel of the pair][channel]}; of
+ * an odd number the last is alone. A word of 4 bits holds depths 0 to 3 in the lower halves of its bytes and 4 to 7 in
+ * the upper ones, of 8 bits four depths. Behind all panels the bias [panel * channel] f32. */
 enum { HN_NBITS_DIGITS = 3, HN_NBITS_DOT_ROWS = 4, HN_NBITS_BESIDE = 2 /* panels of a pair */ };
 
 typedef struct hn_gemm_nbits_dots {
