@@ -37,9 +37,10 @@ bool tries_has(const tries *t, const char *flags);
 char *tries_add(tries *t, const char *flags); /* where there is room; its words */
 /* Can the tool build the remedy? What answers several requests at a time under --throughput, 8 bits with samples. */
 bool advise_can_build(const cli_tool *cli, const hone_advice_info *info);
-/* The flags as if they stood behind those that were given: the last one of a name counts. words: room for
- * ADVISE_FLAGS bytes, which must live as long as the options do. Exit code. */
-int advise_give(cli_tool *cli, const char *flags, char *words);
+/* The flags as if they stood behind those that were given: the last one of a name counts; the model's shapes follow.
+ * words: room for ADVISE_FLAGS bytes, which must live as long as the options do. Exit code. */
+int advise_give(cli_tool *cli, cli_model *model, const char *flags, char *words);
+int advise_give_back(cli_tool *cli, cli_model *model, const contender *c); /* those of the contender again */
 /* Do times of the layers that the remedy would change tell what it saves? */
 bool advise_can_expect(const cli_tool *cli, const hone_advice_info *info);
 /* Times the layers that the remedy would change, and predicts by them; remedies are in another order then. The options

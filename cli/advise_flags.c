@@ -33,7 +33,15 @@ static void take_back(cli_tool *cli, const char *name) {
   cli->given_count = kept;
 }
 
-int advise_give(cli_tool *cli, const char *flags, char *words) {
+/* The model's shapes are those of the options that are given now. */
+static int read_shapes(cli_tool *cli, cli_model *model) {
+  static hone_port_info ports[CLI_MAX_INPUTS]; /* large for a stack */
+  if (!model->graph) return CLI_EXIT_OK;
+  const int count = cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
+  return cli_read_shapes(cli, "shapes", ports, count, model->shapes, &model->shape_count);
+}
+
+int advise_give(cli_tool *cli, cli_model *model, const char *flags, char *words) {
   char *list[MOST_WORDS], *text = words, *rest = NULL;
   int count = 0;
   (void)snprintf(text, ADVISE_FLAGS, "%s", flags);
@@ -42,7 +50,14 @@ int advise_give(cli_tool *cli, const char *flags, char *words) {
   for (char *word = strtok_r(text, " ", &rest); word && count < MOST_WORDS; word = strtok_r(NULL, " ", &rest))
     list[count++] = word;
   for (int i = 0; takes_back && i < count; ++i) take_back(cli, list[i] + strlen("--"));
-  return takes_back ? CLI_EXIT_OK : cli_parse(cli, count, list);
+  const int code = takes_back ? CLI_EXIT_OK : cli_parse(cli, count, list);
+  return code == CLI_EXIT_OK ? read_shapes(cli, model) : code;
+}
+
+int advise_give_back(cli_tool *cli, cli_model *model, const contender *c) {
+  memcpy(cli->given, c->given, sizeof cli->given);
+  cli->given_count = c->given_count;
+  return read_shapes(cli, model);
 }
 
 /* What is timed for a remedy, its build needs not time again; without builds it is time that is spent for numbers. */
@@ -75,11 +90,10 @@ int advise_expect(cli_tool *cli, cli_model *model, const contender *c, hone_advi
   hone_expectation expectation = HONE_SIZED(hone_expectation);
   hone_status status = HONE_OK;
   bool used;
-  int code = advise_give(cli, flags, words);
+  int code = advise_give(cli, model, flags, words);
   if (code == CLI_EXIT_OK) code = expect_on(cli, model, c, flags, &expectation, &status);
-  memcpy(cli->given, c->given, sizeof cli->given);
-  cli->given_count = c->given_count;
-  if (code != CLI_EXIT_OK) return code;
+  const int back = advise_give_back(cli, model, c);
+  if (code != CLI_EXIT_OK || back != CLI_EXIT_OK) return code != CLI_EXIT_OK ? code : back;
   if (status == HONE_CANCELLED || status == HONE_NO_MEMORY || status == HONE_LIMIT) return cli_fail(cli, status);
   if (status == HONE_OK)
     status = hone_advice_expect(advice, index, &expectation, &used, hone_context_diagnostics(cli->context));

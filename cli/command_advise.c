@@ -92,7 +92,9 @@ static void remember_given(const cli_tool *cli, contender *c) {
   c->given_count = cli->given_count;
 }
 
-static int give(cli_tool *cli, tries *t, const char *flags) { return advise_give(cli, flags, tries_add(t, flags)); }
+static int give(cli_tool *cli, climb *c, const char *flags) {
+  return advise_give(cli, &c->model, flags, tries_add(&c->tried, flags));
+}
 
 /* The graph that the options ask for now: in 8 bits it is made once. */
 static int choose_graph(cli_tool *cli, climb *c, cli_model *made) {
@@ -212,13 +214,12 @@ static int try_next(cli_tool *cli, climb *c, bool *out_more) {
     const double predicted_ms = now_ms - info.saving_ns / items;
     cli_note(cli, "%s: %s; predicted %.4f ms (%.4f to %.4f) instead of %.4f ms", info.name, info.flags, predicted_ms,
              now_ms - info.saving_high_ns / items, now_ms - info.saving_low_ns / items, now_ms);
-    code = give(cli, &c->tried, info.flags);
+    code = give(cli, c, info.flags);
     if (code == CLI_EXIT_OK) code = build(cli, c, &next);
     code = code == CLI_EXIT_OK ? judge(cli, c, &info, predicted_ms / now_ms, &next)
                                : tell_failed(cli, c, &info, predicted_ms / now_ms, code);
-    /* Without the flags again, unless it is the best now. */
-    memcpy(cli->given, c->best.given, sizeof cli->given);
-    cli->given_count = c->best.given_count;
+    const int back = advise_give_back(cli, &c->model, &c->best); /* without the flags, unless it is the best now */
+    if (code == CLI_EXIT_OK) code = back;
     contender_close(&next);
   }
   if (!first) hone_advice_destroy(advice);

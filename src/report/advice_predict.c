@@ -33,7 +33,8 @@ void hn_predict_fused(const hn_advising *a, hn_advice_item *item) {
   put(item, sum, 0.7, 1.3);
 }
 
-void hn_predict_share(const hn_advising *a, hn_advice_item *item) { put(item, item->factor * a->p->median_ns, 0, 2); }
+/* Of a run that nobody profiles. */
+void hn_predict_share(const hn_advising *a, hn_advice_item *item) { put(item, item->factor * a->run_ns, 0, 2); }
 
 void hn_predict_reference(const hn_advising *a, hn_advice_item *item) {
   double saving = 0;
