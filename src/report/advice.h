@@ -159,6 +159,7 @@ void hn_predict_region(const hn_advising *a, hn_advice_item *item);
 
 /* From a sample of layers (advice_expect.c). */
 bool hn_expect_run(const hn_advising *a, hn_advice_item *item, const hone_expectation *e);
+bool hn_expect_narrower(const hn_advising *a, hn_advice_item *item, const hone_expectation *e); /* bf16, f16 */
 bool hn_expect_fusions(const hn_advising *a, hn_advice_item *item, const hone_expectation *e);
 bool hn_expect_items(const hn_advising *a, hn_advice_item *item, const hone_expectation *e); /* of HN_MORE_ITEMS */
 bool hn_expect_times(const hn_advising *a, hn_advice_item *item, const hone_expectation *e); /* estimates chose */

@@ -28,6 +28,18 @@ bool hn_expect_run(const hn_advising *a, hn_advice_item *item, const hone_expect
   return true;
 }
 
+/* A layer that was timed alone gains more by a narrower type than it does in a run of several threads, where it reads
+ * what another one wrote and waits for the last: 0.62 to 1 of it on seven networks, 0.8 in the mean
+ * (docs/EXPERIMENTS.md). */
+bool hn_expect_narrower(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
+  static const double left = 0.8;
+  const hone_facts *facts = a->p->in->facts;
+  if (!tells(a, e)) return false;
+  put(a, item, (1 - e->run_ns / e->like_ns) * (facts->host_memory && facts->threads > 1 ? left : 1));
+  item->timed_share = e->known_share;
+  return true;
+}
+
 /* A layer that takes in what stands behind it keeps its kernel: what is gone is known from the profile. What computes
  * several layers at once is another kernel, with the functions that it took in. */
 bool hn_expect_fusions(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
