@@ -27,39 +27,60 @@ HN_INLINE vf load_some(const float *x, int64_t left) {
   return left >= HN_LANES ? v_load(x) : left > 0 ? v_load_part(x, left) : v_set(0.0F);
 }
 
+/* The largest of a block, as bits: NaN is the most. */
+HN_INLINE int32_t largest_of(const float *x, int64_t left, int64_t block) {
+  __m512 most = _mm512_setzero_ps();
+  for (int64_t i = 0; i < block; i += HN_LANES) {
+    const vf v = load_some(x + i, left - i);
+    most = _mm512_castsi512_ps(_mm512_max_epu32(vi_of(most), vi_of(_mm512_abs_ps(v))));
+  }
+  return (int32_t)_mm512_reduce_max_epu32(vi_of(most));
+}
+
+/* Sixteen numbers times scale as digits, the lowest first; adds up the digits, four together. */
+HN_INLINE void split_digits(vf x, float scale, int64_t lanes, int8_t *to, int64_t step, __m128i *sums) {
+  const vi low_byte = vi_set(255), half = vi_set(128);
+  const __mmask16 kept = v_lanes_below(lanes);
+  vi rest = _mm512_maskz_mov_epi32(kept, _mm512_cvtps_epi32(x * v_set(scale)));
+  HN_UNROLL
+  for (int d = 0; d < DIGITS; ++d) {
+    const vi digit = vi_sub(vi_and(vi_add(rest, half), low_byte), half);
+    const __m128i bytes = _mm512_cvtepi32_epi8(digit);
+    rest = vi_right(vi_sub(rest, digit), 8);
+    sums[d] = _mm_dpbusd_epi32(sums[d], _mm_set1_epi8(1), bytes);
+    if (lanes == HN_LANES)
+      _mm_storeu_si128((__m128i *)(void *)(to + d * step), bytes);
+    else
+      _mm_mask_storeu_epi8(to + d * step, kept, bytes);
+  }
+}
+
 static void digits_of(const hn_gemm_nbits_dots *g, int64_t row, int64_t b) {
   const int64_t rest_of_row = g->k - b * g->block, left = rest_of_row < g->block ? rest_of_row : g->block;
   const int64_t at = row * g->blocks + b;
   const float *x = g->x + row * g->k + b * g->block;
   int8_t *to = g->digits + at * DIGITS * g->block;
-  const vi low_byte = vi_set(255), half = vi_set(128);
-  __m512 most = _mm512_setzero_ps();
-  for (int64_t i = 0; i < g->block; i += HN_LANES) {
-    const vf v = load_some(x + i, left - i);
-    most = _mm512_castsi512_ps(_mm512_max_epu32(vi_of(most), vi_of(_mm512_abs_ps(v)))); /* NaN is the most */
+  int32_t *digit_sums = g->digit_sums + at * DIGITS;
+  const int32_t top = largest_of(x, left, g->block);
+  if (top >= 0x7f800000) { /* not finite */
+    g->units[at] = __builtin_nanf("");
+    memset(to, 0, (size_t)(DIGITS * g->block));
+    memset(digit_sums, 0, DIGITS * sizeof *digit_sums);
+    return;
   }
-  const int32_t top = (int32_t)_mm512_reduce_max_epu32(vi_of(most));
-  float largest, scale;
+  float largest;
   memcpy(&largest, &top, sizeof largest);
-  const int finite = top < 0x7f800000;
-  scale = finite ? scale_of(largest, &g->units[at]) : 0.0F;
-  if (!finite) g->units[at] = __builtin_nanf("");
-  vi sums[DIGITS] = {vi_set(0), vi_set(0), vi_set(0)};
+  const float scale = scale_of(largest, &g->units[at]);
+  __m128i sums[DIGITS] = {_mm_setzero_si128(), _mm_setzero_si128(), _mm_setzero_si128()};
   for (int64_t i = 0; i < g->block; i += HN_LANES) {
     const int64_t lanes = g->block - i < HN_LANES ? g->block - i : HN_LANES;
-    const __mmask16 kept = v_lanes_below(lanes);
-    vi rest = finite ? _mm512_cvtps_epi32(load_some(x + i, left - i) * v_set(scale)) : vi_set(0);
-    rest = _mm512_maskz_mov_epi32(kept, rest);
-    HN_UNROLL
-    for (int d = 0; d < DIGITS; ++d) {
-      const vi digit = vi_sub(vi_and(vi_add(rest, half), low_byte), half);
-      rest = vi_right(vi_sub(rest, digit), 8);
-      sums[d] = vi_add(sums[d], digit);
-      _mm512_mask_cvtepi32_storeu_epi8(to + d * g->block + i, kept, digit);
-    }
+    split_digits(load_some(x + i, left - i), scale, lanes, to + i, g->block, sums);
   }
-  const int32_t times = g->packs_zeros ? 1 : -g->zero;
-  for (int d = 0; d < DIGITS; ++d) g->digit_sums[at * DIGITS + d] = times * _mm512_reduce_add_epi32(sums[d]);
+  const __m128i pairs = _mm_hadd_epi32(sums[0], sums[1]), last = _mm_hadd_epi32(sums[2], _mm_setzero_si128());
+  const __m128i times = _mm_set1_epi32(g->packs_zeros ? 1 : -g->zero);
+  const __m128i all = _mm_mullo_epi32(_mm_hadd_epi32(pairs, last), times);
+  _mm_storel_epi64((__m128i *)(void *)digit_sums, all);
+  digit_sums[2] = _mm_extract_epi32(all, 2);
 }
 
 void HN_SIMD_NAME(hn_gemm_nbits_digits)(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
