@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quantize.c - quantize_linear and dequantize_linear between f32 and bytes, one scale or one for each index of an axis;
- * plain, or blocked on the bytes' side, or on both. */
+/* quantize.c - quantize_linear and dequantize_linear between f32 and bytes or words of 16 bits, one scale or one for
+ * each index of an axis; plain, or bytes blocked on their side, or on both. */
 #include "kernels/cpu/quant/quantize.h"
 #include "backend/cpu/quant/quant.h"
 typedef hn_quantize_fn range_kernel;
@@ -10,9 +10,14 @@ typedef hn_quantize_args range_args;
 typedef struct row_kernel {
   hn_quantize_fn *plain, *half, *blocked; /* half: the bytes alone are blocked */
   hone_format floats;                     /* how blocked floats lie */
+  bool words;                             /* of 16 bits, in the place of bytes */
 } row_kernel;
 
 static const double ns_per_element = 0.5;
+
+static bool is_held(const row_kernel *row, hone_dtype dtype) {
+  return row->words ? dtype == HONE_U16 || dtype == HONE_I16 : hn_cpu_is_byte(dtype);
+}
 
 static const char *read_scale(const hone_query *query, const hone_type *bytes, hn_quantize_args *a) {
   const hone_type *scale = &query->in[1].type, *zero = &query->in[2].type;
@@ -21,7 +26,8 @@ static const char *read_scale(const hone_query *query, const hone_type *bytes, h
   if (scale->shape.rank > 1 || hn_attr_int(query->attrs, "block_size") != 0) return "it has scales of blocks";
   if (hn_cpu_given(query, 2) && (zero->dtype != bytes->dtype || hn_elems(&zero->shape) != hn_elems(&scale->shape)))
     return "the zero points do not belong to the scales";
-  *a = (hn_quantize_args){.outer = 1, .axis = 1, .inner = hn_elems(shape), .flip = hn_cpu_flip(bytes->dtype)};
+  *a = (hn_quantize_args){.outer = 1, .axis = 1, .inner = hn_elems(shape)};
+  a->flip = bytes->dtype == HONE_I16 ? 0x8000 : hn_cpu_flip(bytes->dtype);
   a->each = hn_elems(&scale->shape) != 1;
   if (!a->each) return NULL;
   const int axis = hn_cpu_axis(query, "axis", shape->rank);
@@ -48,7 +54,8 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   const bool quantizes = y->dtype != HONE_F32;
   const hone_type *bytes = quantizes ? y : x, *floats = quantizes ? x : y;
   const int64_t precision = hn_attr_int(query->attrs, "precision");
-  if (floats->dtype != HONE_F32 || !hn_cpu_is_byte(bytes->dtype)) return "it is not between f32 and bytes";
+  if (floats->dtype != HONE_F32 || !is_held(row, bytes->dtype))
+    return row->words ? "it is not between f32 and words of 16 bits" : "it is not between f32 and bytes";
   if (precision != 0 && precision != 1) return "it does not divide in f32";
   if (!hn_shape_equal(&x->shape, &y->shape)) return "the output has another shape";
   range r = {0};
@@ -91,6 +98,12 @@ const hone_tactic hn_tactics_cpu_quantize[] = {
      .launch = launch,
      .kernel = &(const row_kernel){hn_dequantize_avx512, hn_dequantize_blocked_plain_avx512,
                                    hn_dequantize_blocked_avx512, HONE_NCHW16C}},
+    {sizeof(hone_tactic), .name = "cpu.quantize_linear.words.avx512", .version = 1, .op = "quantize_linear",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_quantize_words_avx512, .words = true}},
+    {sizeof(hone_tactic), .name = "cpu.dequantize_linear.words.avx512", .version = 1, .op = "dequantize_linear",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_dequantize_words_avx512, .words = true}},
     {sizeof(hone_tactic), .name = "cpu.quantize_linear.bytes.avx2", .version = 1, .op = "quantize_linear",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW64C}, {HONE_NCHW8C, HONE_NCHW64C}}, .plan = plan,
@@ -103,6 +116,12 @@ const hone_tactic hn_tactics_cpu_quantize[] = {
      .launch = launch,
      .kernel = &(const row_kernel){hn_dequantize_avx2, hn_dequantize_blocked_plain_avx2, hn_dequantize_blocked_avx2,
                                    HONE_NCHW8C}},
+    {sizeof(hone_tactic), .name = "cpu.quantize_linear.words.avx2", .version = 1, .op = "quantize_linear",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_quantize_words_avx2, .words = true}},
+    {sizeof(hone_tactic), .name = "cpu.dequantize_linear.words.avx2", .version = 1, .op = "dequantize_linear",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_dequantize_words_avx2, .words = true}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.quantize_linear.bytes.c", .version = 1, .op = "quantize_linear",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
@@ -115,4 +134,10 @@ const hone_tactic hn_tactics_cpu_quantize[] = {
      .launch = launch,
      .kernel =
          &(const row_kernel){hn_dequantize_c, hn_dequantize_blocked_plain_c, hn_dequantize_blocked_c, HONE_NCHW8C}},
+    {sizeof(hone_tactic), .name = "cpu.quantize_linear.words.c", .version = 1, .op = "quantize_linear",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_quantize_words_c, .words = true}},
+    {sizeof(hone_tactic), .name = "cpu.dequantize_linear.words.c", .version = 1, .op = "dequantize_linear",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_dequantize_words_c, .words = true}},
     {0}};

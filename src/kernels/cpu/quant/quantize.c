@@ -79,19 +79,10 @@ HN_INLINE void quantize_along(const hn_quantize_args *a, const float *x, uint8_t
   }
 }
 
-typedef struct {
-  int64_t row, first, last; /* elements [first, last) of a row */
-} run;
-
-HN_INLINE run run_at(const hn_quantize_args *a, int64_t unit) {
-  const int64_t runs = hn_quantize_runs(a), first = unit % runs * HN_QUANTIZE_RUN;
-  return (run){unit / runs, first, at_most(hn_quantize_row(a), first + HN_QUANTIZE_RUN)};
-}
-
 void HN_SIMD_NAME(hn_quantize)(const hn_quantize_args *a, int64_t begin, int64_t end) {
   const int along = a->each && a->inner == 1;
   for (int64_t unit = begin; unit < end; ++unit) {
-    const run r = run_at(a, unit);
+    const hn_quantize_piece r = hn_quantize_piece_at(a, unit);
     const float *x = (const float *)a->x + r.row * hn_quantize_row(a);
     uint8_t *y = (uint8_t *)a->y + r.row * hn_quantize_row(a);
     if (along) {
@@ -109,7 +100,7 @@ void HN_SIMD_NAME(hn_quantize)(const hn_quantize_args *a, int64_t begin, int64_t
 void HN_SIMD_NAME(hn_dequantize)(const hn_quantize_args *a, int64_t begin, int64_t end) {
   const int along = a->each && a->inner == 1;
   for (int64_t unit = begin; unit < end; ++unit) {
-    const run r = run_at(a, unit);
+    const hn_quantize_piece r = hn_quantize_piece_at(a, unit);
     const uint8_t *x = (const uint8_t *)a->x + r.row * hn_quantize_row(a);
     float *y = (float *)a->y + r.row * hn_quantize_row(a);
     const int64_t at = a->each ? r.row % a->axis : 0;
