@@ -8,15 +8,14 @@ typedef hn_quantize_args range_args;
 #include "backend/cpu/range.inc.h"
 
 typedef struct row_kernel {
-  hn_quantize_fn *plain, *half, *blocked; /* half: the bytes alone are blocked */
+  hn_quantize_fn *plain, *half, *blocked; /* half: the bytes alone are blocked; NULL: of words of 16 bits */
   hone_format floats;                     /* how blocked floats lie */
-  bool words;                             /* of 16 bits, in the place of bytes */
 } row_kernel;
 
 static const double ns_per_element = 0.5;
 
 static bool is_held(const row_kernel *row, hone_dtype dtype) {
-  return row->words ? dtype == HONE_U16 || dtype == HONE_I16 : hn_cpu_is_byte(dtype);
+  return row->half ? hn_cpu_is_byte(dtype) : dtype == HONE_U16 || dtype == HONE_I16;
 }
 
 static const char *read_scale(const hone_query *query, const hone_type *bytes, hn_quantize_args *a) {
@@ -55,7 +54,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   const hone_type *bytes = quantizes ? y : x, *floats = quantizes ? x : y;
   const int64_t precision = hn_attr_int(query->attrs, "precision");
   if (floats->dtype != HONE_F32 || !is_held(row, bytes->dtype))
-    return row->words ? "it is not between f32 and words of 16 bits" : "it is not between f32 and bytes";
+    return row->half ? "it is not between f32 and bytes" : "it is not between f32 and words of 16 bits";
   if (precision != 0 && precision != 1) return "it does not divide in f32";
   if (!hn_shape_equal(&x->shape, &y->shape)) return "the output has another shape";
   range r = {0};
@@ -64,6 +63,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
     r.kernel = row->plain;
     r.units = hn_quantize_units(&r.args);
   } else {
+    if (!row->half) return "words of 16 bits are plain";
     HN_TRY_REASON(read_blocked(query, bytes, &r.args));
     if (bytes->format != HONE_NCHW64C || (floats->format != HONE_PLAIN && floats->format != row->floats))
       return "there is no kernel between these formats";
@@ -100,10 +100,10 @@ const hone_tactic hn_tactics_cpu_quantize[] = {
                                    hn_dequantize_blocked_avx512, HONE_NCHW16C}},
     {sizeof(hone_tactic), .name = "cpu.quantize_linear.words.avx512", .version = 1, .op = "quantize_linear",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_quantize_words_avx512, .words = true}},
+     .kernel = &(const row_kernel){.plain = hn_quantize_words_avx512}},
     {sizeof(hone_tactic), .name = "cpu.dequantize_linear.words.avx512", .version = 1, .op = "dequantize_linear",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_dequantize_words_avx512, .words = true}},
+     .kernel = &(const row_kernel){.plain = hn_dequantize_words_avx512}},
     {sizeof(hone_tactic), .name = "cpu.quantize_linear.bytes.avx2", .version = 1, .op = "quantize_linear",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW64C}, {HONE_NCHW8C, HONE_NCHW64C}}, .plan = plan,
@@ -118,10 +118,10 @@ const hone_tactic hn_tactics_cpu_quantize[] = {
                                    HONE_NCHW8C}},
     {sizeof(hone_tactic), .name = "cpu.quantize_linear.words.avx2", .version = 1, .op = "quantize_linear",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_quantize_words_avx2, .words = true}},
+     .kernel = &(const row_kernel){.plain = hn_quantize_words_avx2}},
     {sizeof(hone_tactic), .name = "cpu.dequantize_linear.words.avx2", .version = 1, .op = "dequantize_linear",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_dequantize_words_avx2, .words = true}},
+     .kernel = &(const row_kernel){.plain = hn_dequantize_words_avx2}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.quantize_linear.bytes.c", .version = 1, .op = "quantize_linear",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
@@ -136,8 +136,8 @@ const hone_tactic hn_tactics_cpu_quantize[] = {
          &(const row_kernel){hn_dequantize_c, hn_dequantize_blocked_plain_c, hn_dequantize_blocked_c, HONE_NCHW8C}},
     {sizeof(hone_tactic), .name = "cpu.quantize_linear.words.c", .version = 1, .op = "quantize_linear",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_quantize_words_c, .words = true}},
+     .kernel = &(const row_kernel){.plain = hn_quantize_words_c}},
     {sizeof(hone_tactic), .name = "cpu.dequantize_linear.words.c", .version = 1, .op = "dequantize_linear",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_dequantize_words_c, .words = true}},
+     .kernel = &(const row_kernel){.plain = hn_dequantize_words_c}},
     {0}};
