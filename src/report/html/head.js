@@ -14,9 +14,11 @@ function showHead() {
   const schedule = p.schedules > 1 ? `, schedule ${p.schedule} of ${p.schedules}` : "";
   byId("where").textContent = `${machine.name}, ${unitsOf(p.threads)}, batch ${p.batch}${schedule}; ` +
     `${count(p.runs, "profiled run")}${p.cold ? ", caches emptied before each" : ""}`;
+  const traced = Boolean(p.queue && p.unprofiled_ms); // of such a device: tracing makes a run longer on the host, not its layers
   const reachable = (100 * p.roof_ms) / p.layer_median_sum_ms;
   const list = [
-    total("median run", ms(p.median_ms), "ms", `p99 ${ms(p.p99_ms)} ms, mean ${ms(p.mean_ms)} ms`),
+    traced ? total("median run", ms(p.unprofiled_ms), "ms", `not traced; ${ms(p.median_ms)} ms with tracing`) :
+      total("median run", ms(p.median_ms), "ms", `p99 ${ms(p.p99_ms)} ms, mean ${ms(p.mean_ms)} ms`),
     total("throughput", p.fps >= 1000 ? Math.round(p.fps).toLocaleString("en") : fixed(p.fps, 1), "/s", `batch ${p.batch}`),
     p.roof_ms > 0 && total("of the roof", fixed(reachable, 0), "%", `${ms(p.roof_ms)} ms if every layer reached its own`),
     total("products", fixed(p.gemm_percent, 1), "%", "of the time, what matrix units are for"),
@@ -25,8 +27,10 @@ function showHead() {
       `${count(LAYERS.length, "layer")}, ${scaled((DATA.roofline.whole || {}).flop_per_second, "FLOP/s")}`),
   ];
   byId("totals").append(...list.filter(Boolean));
-  const parts = [`A mean run of ${ms(p.mean_ms)} ms is ${ms(p.layer_sum_ms)} ms of layers and ${ms(p.between_layers_ms)} ms between them.`];
-  if (p.unprofiled_ms) {
+  const parts = [traced ? `On the device a run is ${ms(p.queue.span_ms - p.queue.gap_ms)} ms of layers and ${ms(p.queue.gap_ms)} ms of gaps between them; ` +
+    `${ms(p.queue.host_ms)} ms more are the host's launches and waits.` :
+    `A mean run of ${ms(p.mean_ms)} ms is ${ms(p.layer_sum_ms)} ms of layers and ${ms(p.between_layers_ms)} ms between them.`];
+  if (p.unprofiled_ms && !traced) {
     const cost = 100 * (p.median_ms / p.unprofiled_ms - 1);
     parts.push(`Without profiling the median is ${ms(p.unprofiled_ms)} ms` + (cost > 2 ? `: profiling adds ${percent(cost, 0)}.` :
       cost < -10 ? `, ${percent(-cost, 0)} more than with it: the machine was not quiet.` : "."));
