@@ -87,6 +87,7 @@ static hone_status collect(hn_profile *p) {
   /* Tracing lengthens a run, not its kernels: a run without it is the one to tell of. */
   p->run_ns = p->traced && p->options->unprofiled_ns > 0 ? p->options->unprofiled_ns : p->median_ns;
   if (p->traced) {
+    if (p->options->unprofiled_ns > 0) p->host_ns = p->run_ns - trace->queue.span_ns;
     p->to_device_ns = trace->queue.to_device_ns;
     p->to_host_ns = trace->queue.to_host_ns;
   }

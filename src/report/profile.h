@@ -65,6 +65,8 @@ typedef struct hn_profile {
   int transfers;
   bool traced;   /* the device's steps have the times of the replayed run */
   double run_ns; /* a run, end to end: without profiling where that would lengthen it */
+  double
+      host_ns; /* of a traced run, with runs that are not to tell it by: how far run_ns is beyond the device's span */
   double fps;
   hn_leftovers leftovers;           /* what is no product, and which fusion would remove it */
   const struct hn_advising *advice; /* NULL: none was asked for */

@@ -110,7 +110,7 @@ static void put_queue(hn_json_writer *w, const hn_profile *p) {
   hn_json_put_real(w, "apart_ms", q->apart_ns * 1e-6);
   hn_json_put_real(w, "h2d_ms", q->to_device_ns * 1e-6);
   hn_json_put_real(w, "d2h_ms", q->to_host_ns * 1e-6);
-  if (p->options->unprofiled_ns > 0) hn_json_put_real(w, "host_ms", (p->options->unprofiled_ns - q->span_ns) * 1e-6);
+  if (p->options->unprofiled_ns > 0) hn_json_put_real(w, "host_ms", p->host_ns * 1e-6);
   if (p->options->unprofiled_device_ns > 0) hn_json_put_real(w, "untraced_ms", p->options->unprofiled_device_ns * 1e-6);
   hn_json_put_int(w, "unknown", q->unknown);
   hn_json_close(w, '}');

@@ -123,7 +123,7 @@ static void write_queue(const hn_profile *p, hn_text *out) {
         p->options->unprofiled_device_ns * 1e-6, hn_percent(p->options->unprofiled_device_ns - q->span_ns, q->span_ns));
   if (p->options->unprofiled_ns > 0)
     hn_text_printf(out, "host        %.4f ms of a run that is not traced lie outside: launches, and waits for copies\n",
-                   (p->options->unprofiled_ns - q->span_ns) * 1e-6);
+                   p->host_ns * 1e-6);
   if (q->unknown > 0)
     hn_text_printf(out, "            %lld pieces of work in %lld runs belong to no step that could be told\n",
                    (long long)q->unknown, (long long)q->runs);

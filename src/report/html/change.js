@@ -36,13 +36,13 @@ function alignLayers(before, after) {
 
 function earlier(section) {
   const old = DATA.before, groups = alignLayers(old.layers, LAYERS).sort((a, b) => Math.abs(b.by) - Math.abs(a.by));
-  const percentOf = 100 * (PROFILE.median_ms / old.median_ms - 1), faster = groups.filter((g) => g.by < 0);
+  const percentOf = 100 * (runOf(PROFILE) / runOf(old) - 1), faster = groups.filter((g) => g.by < 0);
   const elsewhere = old.device !== PROFILE.device || old.threads !== PROFILE.threads || old.batch !== PROFILE.batch;
-  const text = [`The median run took ${ms(old.median_ms)} ms before and takes ${ms(PROFILE.median_ms)} ms now, ${percent(Math.abs(percentOf))} ${percentOf < 0 ? "less" : "more"}.`,
+  const text = [`The median run took ${ms(runOf(old))} ms before and takes ${ms(runOf(PROFILE))} ms now, ${percent(Math.abs(percentOf))} ${percentOf < 0 ? "less" : "more"}.`,
     `${old.layers.length} layers became ${LAYERS.length}; ${faster.length} groups of them are faster by ${ms(-sum(faster, (g) => g.by))} ms, the others slower by ${ms(sum(groups.filter((g) => g.by > 0), (g) => g.by))} ms.`,
     elsewhere && `Before: ${old.device}, ${old.threads} at once, batch ${old.batch}; these differ, so times do not compare as such.`];
   section.append(el("p", { class: "lead", text: text.filter(Boolean).join(" ") }),
-    barPair([{ name: "before", value: old.median_ms }, { name: "now", value: PROFILE.median_ms, now: true }], "ms"),
+    barPair([{ name: "before", value: runOf(old) }, { name: "now", value: runOf(PROFILE), now: true }], "ms"),
     plainTable("What changed most, by the model's nodes that layers stand for",
       [{ text: "Layers now" }, { text: "before ms", number: true }, { text: "now ms", number: true }, { text: "change ms", number: true }],
       groups.slice(0, 12).map((g) => [nameOf(g), g.before.length ? fixed(g.was, 3) : "–", g.after.length ? fixed(g.is, 3) : "–", signed(g.by)])));

@@ -6,6 +6,10 @@ function total(name, value, unit, says) {
     says && el("dd", { class: "says", text: says })]);
 }
 
+/* Tracing a device makes a run longer on the host, not its layers: there the run is one without it. */
+const isTraced = (profile) => Boolean(profile.queue && profile.unprofiled_ms);
+const runOf = (profile) => (isTraced(profile) ? profile.unprofiled_ms : profile.median_ms);
+
 /* What runs side by side: threads of a host, multiprocessors of a GPU. */
 const unitsOf = (value) => count(value, DATA.machine.host_memory ? "thread" : "multiprocessor");
 
@@ -14,11 +18,10 @@ function showHead() {
   const schedule = p.schedules > 1 ? `, schedule ${p.schedule} of ${p.schedules}` : "";
   byId("where").textContent = `${machine.name}, ${unitsOf(p.threads)}, batch ${p.batch}${schedule}; ` +
     `${count(p.runs, "profiled run")}${p.cold ? ", caches emptied before each" : ""}`;
-  const traced = Boolean(p.queue && p.unprofiled_ms); // of such a device: tracing makes a run longer on the host, not its layers
+  const traced = isTraced(p);
   const reachable = (100 * p.roof_ms) / p.layer_median_sum_ms;
   const list = [
-    traced ? total("median run", ms(p.unprofiled_ms), "ms", `not traced; ${ms(p.median_ms)} ms with tracing`) :
-      total("median run", ms(p.median_ms), "ms", `p99 ${ms(p.p99_ms)} ms, mean ${ms(p.mean_ms)} ms`),
+    total("median run", ms(runOf(p)), "ms", traced ? `not traced; ${ms(p.median_ms)} ms with tracing` : `p99 ${ms(p.p99_ms)} ms, mean ${ms(p.mean_ms)} ms`),
     total("throughput", p.fps >= 1000 ? Math.round(p.fps).toLocaleString("en") : fixed(p.fps, 1), "/s", `batch ${p.batch}`),
     p.roof_ms > 0 && total("of the roof", fixed(reachable, 0), "%", `${ms(p.roof_ms)} ms if every layer reached its own`),
     total("products", fixed(p.gemm_percent, 1), "%", "of the time, what matrix units are for"),
