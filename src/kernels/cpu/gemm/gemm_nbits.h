@@ -61,6 +61,7 @@ typedef struct hn_gemm_nbits_dots {
   int32_t bits;                   /* 4 or 8 */
   int32_t zero;                   /* of all weights, where none are packed */
   int32_t packs_zeros;
+  int32_t ahead; /* bytes: weights that far on are asked for; 0: the core alone looks ahead */
 } hn_gemm_nbits_dots;
 
 static inline int64_t hn_gemm_nbits_dots_panels(const hn_gemm_nbits_dots *g) {

@@ -141,7 +141,8 @@ HN_INLINE vf whole(const vi *digits, const int fits) {
 
 /* One block of some panels' channels, 16 each, for some rows. */
 HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_t row, int64_t b, const int wide,
-                         const int rows, const int bits, const int fits, vf (*total)[HN_NBITS_DOT_ROWS]) {
+                         const int rows, const int bits, const int fits, const int asks,
+                         vf (*total)[HN_NBITS_DOT_ROWS]) {
   const int64_t at = row * g->blocks + b, row_step = g->blocks * DIGITS * g->block;
   const int8_t *x = g->digits + at * DIGITS * g->block;
   const char *zeros = packed + wide * WORD, *words = g->packs_zeros ? zeros + wide * WORD : zeros;
@@ -150,7 +151,10 @@ HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_
   start(g, zeros, at, wide, rows, sums);
   for (int64_t i = 0; i < g->block; i += 32 / bits, words += wide * WORD) {
     HN_UNROLL
-    for (int p = 0; p < wide; ++p) word[p] = vi_load((const int32_t *)(const void *)(words + p * WORD));
+    for (int p = 0; p < wide; ++p) {
+      if (asks) _mm_prefetch(words + p * WORD + g->ahead, _MM_HINT_T0);
+      word[p] = vi_load((const int32_t *)(const void *)(words + p * WORD));
+    }
     if (bits != 4) {
       dots(word, x + i, row_step, g->block, wide, rows, sums);
       continue;
@@ -173,7 +177,7 @@ HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_
 }
 
 HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t row, const int wide, const int rows,
-                          const int bits, const int fits) {
+                          const int bits, const int fits, const int asks) {
   const int64_t bytes = hn_gemm_nbits_block_bytes(g);
   const char *packed = g->packed + panel * g->blocks * bytes;
   vf total[WIDE][HN_NBITS_DOT_ROWS];
@@ -183,7 +187,7 @@ HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t ro
     for (int r = 0; r < rows; ++r) total[p][r] = g->bias ? v_load(g->bias + (panel + p) * PANEL) : v_set(0.0F);
   }
   for (int64_t b = 0; b < g->blocks; ++b, packed += wide * bytes)
-    add_block(g, packed, row, b, wide, rows, bits, fits, total);
+    add_block(g, packed, row, b, wide, rows, bits, fits, asks, total);
   HN_UNROLL
   for (int p = 0; p < wide; ++p) {
     const int64_t channel = (panel + p) * PANEL, left = g->n - channel;
@@ -199,28 +203,37 @@ HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t ro
 }
 
 /* Weights stay in the caches for all rows. */
-HN_INLINE void all_rows(const hn_gemm_nbits_dots *g, int64_t panel, const int wide, const int bits, const int fits) {
+HN_INLINE void all_rows(const hn_gemm_nbits_dots *g, int64_t panel, const int wide, const int bits, const int fits,
+                        const int asks) {
   int64_t row = 0;
   for (; g->m - row >= HN_NBITS_DOT_ROWS; row += HN_NBITS_DOT_ROWS)
-    panel_rows(g, panel, row, wide, HN_NBITS_DOT_ROWS, bits, fits);
-  for (; row < g->m; ++row) panel_rows(g, panel, row, wide, 1, bits, fits);
+    panel_rows(g, panel, row, wide, HN_NBITS_DOT_ROWS, bits, fits, asks);
+  for (; row < g->m; ++row) panel_rows(g, panel, row, wide, 1, bits, fits, asks);
 }
 
-HN_INLINE void panels(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, const int bits, const int fits) {
+HN_INLINE void panels(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, const int bits, const int fits,
+                      const int asks) {
   const int64_t count = hn_gemm_nbits_dots_panels(g);
   for (int64_t unit = begin; unit < end; ++unit) {
     if (count - unit * WIDE >= WIDE)
-      all_rows(g, unit * WIDE, WIDE, bits, fits);
+      all_rows(g, unit * WIDE, WIDE, bits, fits, asks);
     else
-      all_rows(g, unit * WIDE, 1, bits, fits);
+      all_rows(g, unit * WIDE, 1, bits, fits, asks);
   }
 }
 
-void HN_SIMD_NAME(hn_gemm_nbits_dots)(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
+HN_INLINE void products(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, const int asks) {
   if (g->bits == 4 && g->block <= 32) /* weights and zeros below 16 by 2^22, 32 of them: below 2^31 */
-    panels(g, begin, end, 4, 1);
+    panels(g, begin, end, 4, 1, asks);
   else if (g->bits == 4)
-    panels(g, begin, end, 4, 0);
+    panels(g, begin, end, 4, 0, asks);
   else
-    panels(g, begin, end, 8, 0);
+    panels(g, begin, end, 8, 0, asks);
+}
+
+void HN_SIMD_NAME(hn_gemm_nbits_dots)(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
+  if (g->ahead)
+    products(g, begin, end, 1);
+  else
+    products(g, begin, end, 0);
 }
