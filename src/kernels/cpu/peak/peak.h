@@ -22,4 +22,8 @@ hn_peak_compute_fn hn_peak_cycles;
 typedef void hn_peak_read_f32_fn(const float *x, int64_t begin, int64_t end, int64_t times, float *sink);
 hn_peak_read_f32_fn hn_peak_read_f32_avx512, hn_peak_read_f32_avx2, hn_peak_read_f32_c;
 
+/* Writes the lines of x[begin, end) back and drops them from all caches, so that the next reads come from memory.
+ * Where no instruction is known for it, nothing is done. */
+void hn_peak_drop_f32(const float *x, int64_t begin, int64_t end);
+
 #endif
