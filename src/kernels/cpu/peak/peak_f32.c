@@ -28,7 +28,7 @@ double HN_SIMD_NAME(hn_peak_fma_f32)(int64_t rounds, float *sink) {
 }
 
 void HN_SIMD_NAME(hn_peak_read_f32)(const float *x, int64_t begin, int64_t end, int64_t times, float *sink) {
-  enum { STEP = 8 };
+  enum { STEP = 16 };
   vf sum[STEP];
   float total = 0;
   HN_UNROLL
@@ -37,7 +37,10 @@ void HN_SIMD_NAME(hn_peak_read_f32)(const float *x, int64_t begin, int64_t end, 
     int64_t i = begin;
     for (; end - i >= STEP * HN_LANES; i += STEP * HN_LANES) {
       HN_UNROLL
-      for (int j = 0; j < STEP; ++j) sum[j] += v_load(x + i + j * HN_LANES);
+      for (int j = 0; j < STEP; ++j) {
+        sum[j] += v_load(x + i + j * HN_LANES);
+        __asm__ volatile("" ::: "memory"); /* line after line, as prefetchers expect it; compilers mix them */
+      }
     }
     for (; i < end; ++i) total += x[i];
   }
