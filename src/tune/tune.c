@@ -102,7 +102,8 @@ hone_status hn_choices_measure(hn_choices *choices) {
 }
 
 /* Weights and the largest layer's activations stay in the inner cache, or launches are timed on memory that does not.
- */
+ * Weights that the last cache cannot hold come from main memory in each run: there asking ahead pays, which in a cache
+ * costs. */
 static size_t cold_bytes(const hn_choices *choices) {
   int host = 0; /* whose memory they are timed on; others bring their own */
   while (host + 1 < choices->device_count && !choices->devices[host]->facts.host_memory) ++host;
@@ -123,6 +124,8 @@ static size_t cold_bytes(const hn_choices *choices) {
       layer += (double)hn_bytes(&choice->out[k].type);
     if (layer > largest) largest = layer;
   }
+  const double outer = (double)facts->l3_bytes, most = 64 << 20; /* of each candidate that is timed */
+  if (outer > 0 && weights > 4 * outer) return (size_t)(2 * outer < most ? 2 * outer : most);
   return weights + largest > inner ? (size_t)(3 * inner) : 0;
 }
 
