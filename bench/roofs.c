@@ -250,13 +250,14 @@ static void measure_all(team *t, const member *self, int passes, size_t room) {
   const struct {
     const char *roof;
     size_t bytes;
-  } levels[] = {{"L1", cache_bytes(_SC_LEVEL1_DCACHE_SIZE) * 3 / 4},
-                {"L2", second * 5 / 8},
-                {"L3", third < 6 * second ? third : 6 * second},
-                {"memory", room}};
+    int from_memory;
+  } levels[] = {{"L1", cache_bytes(_SC_LEVEL1_DCACHE_SIZE) * 3 / 4, 0},
+                {"L2", second * 5 / 8, 0},
+                {"L3", third < 6 * second ? third : 6 * second, 0},
+                {"memory", room, 1}};
   for (size_t i = 0; i < sizeof levels / sizeof *levels; ++i) {
     t->bytes = whole(levels[i].bytes);
-    if (t->bytes > 0) measure(t, self, levels[i].roof, (double)t->bytes, passes, levels[i].bytes == room);
+    if (t->bytes > 0) measure(t, self, levels[i].roof, (double)t->bytes, passes, levels[i].from_memory);
   }
 }
 

@@ -9,7 +9,7 @@ enum { PANEL = HN_NBITS_PANEL, LINE = 64 };
 enum { FETCHED = 8 << 10 /* bytes of weights that are on their way while a row becomes digits */ };
 /* Bytes that the loop asks for ahead: on Emerald Rapids products wait for memory a quarter less with 4 KiB, on Zen 4
  * they take twice as long with any, so that each machine measures. */
-enum { AHEAD = 4 << 10, MOST_AHEAD = 64 << 10 };
+enum { AHEAD = 4 << 10 };
 
 typedef struct row_kernel {
   hn_gemm_nbits_dots_fn *run;
@@ -66,9 +66,9 @@ static int variants(const hone_query *query, hone_params *out, int room) {
   return count;
 }
 
-static int64_t ahead_of(const hone_params *params) {
-  const int64_t ahead = params && params->count > 0 ? params->items[0].value : 0;
-  return ahead >= 0 && ahead <= MOST_AHEAD ? ahead : 0;
+/* Of a file's parameters only those of variants() are taken; what else stands there asks for nothing. */
+static int32_t ahead_of(const hone_params *params) {
+  return params && params->count > 0 && params->items[0].value == AHEAD ? AHEAD : 0;
 }
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
@@ -78,7 +78,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   const row_kernel *row = query->tactic->kernel;
   const int64_t panels = hn_gemm_nbits_dots_panels(&g), all = g.m * g.blocks;
   *s = (state){.row = row, .gemm = g};
-  s->gemm.ahead = (int32_t)ahead_of(query->params);
+  s->gemm.ahead = ahead_of(query->params);
   const int64_t packed = panels * g.blocks * hn_gemm_nbits_block_bytes(&g);
   s->has_bias = hn_cpu_given(query, HN_NBITS_BIAS);
   s->bias_at = (size_t)packed;
