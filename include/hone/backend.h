@@ -102,8 +102,9 @@ typedef struct hone_activity {
 /* Every function may be called from any thread; a stream is used by one thread at a time. `out` pointers are NULL
  * after a failure. Optional entries are NULL: record..forget all or none.
  * A stream does what it is given in that order, perhaps later: copy and launch may return before anything happened, and
- * the host's side of a copy must stay as it is until wait. Between record and keep nothing runs; what is launched is
- * kept, with the addresses it was given, and replayed as one. record..forget may allocate, replay does not. */
+ * the host's side of a copy must stay as it is until wait. Between record and keep nothing runs; what is launched, or
+ * copied within the unit's memory, is kept, with the addresses it was given, and replayed as one. record..forget may
+ * allocate, replay does not. */
 typedef struct hone_backend {
   uint32_t struct_size, api;
   const char *name; /* "cpu", "cuda", "ref", "null" */

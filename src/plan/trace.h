@@ -24,6 +24,8 @@ typedef struct hn_trace_queue {
   double beside_ns, span_ns; /* work beside other work; what copies and replays took */
   double apart_ns;           /* between copies and replays, which tracing lengthens */
   double to_device_ns, to_host_ns;
+  int replays;      /* in a run */
+  double launch_ns; /* what giving so many replays and waiting for them takes, measured by itself; not of the span */
 } hn_trace_queue;
 
 typedef struct hn_trace {

@@ -63,10 +63,10 @@ typedef struct hn_profile {
   double matrix_ns;                       /* of the sum: layers on a device's units for matrices */
   double to_device_ns, to_host_ns;        /* of the sum: transfers between memory spaces */
   int transfers;
-  bool traced;   /* the device's steps have the times of the replayed run */
-  double run_ns; /* a run, end to end: without profiling where that would lengthen it */
-  double
-      host_ns; /* of a traced run, with runs that are not to tell it by: how far run_ns is beyond the device's span */
+  bool traced;    /* the device's steps have the times of the replayed run */
+  double run_ns;  /* a run, end to end: without profiling where that would lengthen it */
+  double host_ns; /* of a traced run, with runs that are not to tell it by: how far run_ns is beyond the device's span,
+                   * its launches in it */
   double fps;
   hn_leftovers leftovers;           /* what is no product, and which fusion would remove it */
   const struct hn_advising *advice; /* NULL: none was asked for */

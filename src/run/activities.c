@@ -28,6 +28,7 @@ hone_status hn_profile_trace(hone_session *session, bool on) {
     return HONE_OK;
   const int messages = session->diag.count;
   session->untraced[0] = 0;
+  if (on && hn_stream_records(session->engine->devices[d])) HN_TRY(hn_profile_launch(session, d, &session->launch_ns));
   const hone_status status = hn_stream_trace(session->engine->devices[d], session->streams[d], on, &session->diag);
   if (on && status == HONE_UNSUPPORTED) { /* steps are launched one by one then, with marks around them */
     if (session->diag.count > messages)
@@ -96,5 +97,8 @@ hone_status hn_profile_activities(hone_session *session, int64_t begin_ns) {
       ++queue->unknown;
   }
   ++queue->runs;
+  queue->replays = 0;
+  for (int s = 0; s < plan->step_count; ++s)
+    queue->replays += session->current->steps[s].replay && plan->steps[s].device == session->traced;
   return HONE_OK;
 }

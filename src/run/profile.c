@@ -204,7 +204,7 @@ static hn_trace_step summarize(const hn_step_samples *samples, int step) {
   return out;
 }
 
-static hn_trace_queue queue_means(const hn_queue_samples *queue) {
+static hn_trace_queue queue_means(const hn_queue_samples *queue, double launch_ns) {
   if (queue->runs == 0) return (hn_trace_queue){0};
   const double runs = (double)queue->runs;
   return (hn_trace_queue){.runs = queue->runs,
@@ -215,7 +215,9 @@ static hn_trace_queue queue_means(const hn_queue_samples *queue) {
                           .span_ns = (queue->work_ns + queue->gap_ns - queue->beside_ns) / runs,
                           .apart_ns = queue->apart_ns / runs,
                           .to_device_ns = queue->to_device_ns / runs,
-                          .to_host_ns = queue->to_host_ns / runs};
+                          .to_host_ns = queue->to_host_ns / runs,
+                          .replays = queue->replays,
+                          .launch_ns = launch_ns * queue->replays};
 }
 
 hone_status hn_session_trace_step(const hone_session *session, int schedule, int step, hn_trace_step *out,
@@ -243,7 +245,7 @@ hone_status hn_session_trace(const hone_session *session, int schedule, hn_arena
                     .total_ns = whole.total_ns,
                     .median_ns = whole.median_ns,
                     .p99_ns = whole.p99_ns,
-                    .queue = queue_means(&session->queues[schedule]),
+                    .queue = queue_means(&session->queues[schedule], session->launch_ns),
                     .untraced = session->untraced[0] ? session->untraced : NULL};
   return HONE_OK;
 }

@@ -86,6 +86,7 @@ typedef struct hn_queue_samples {
   int64_t runs, unknown; /* pieces of work whose step could not be told */
   double work_ns, gap_ns, beside_ns, apart_ns;
   double to_device_ns, to_host_ns;
+  int replays; /* in a run */
 } hn_queue_samples;
 
 /* An input and the output that continues it, in one buffer. */
@@ -128,6 +129,7 @@ struct hone_session {
   char failure[HN_DIAG_TEXT_BYTES];
   bool profiling;
   int traced;                /* the device whose queue tells what it does, while profiling; -1: none */
+  double launch_ns;          /* of its replays, each (run/launch.c) */
   char untraced[160];        /* why none is; "": one is, or no device has memory of its own */
   hn_pool_log *pool_log;     /* of shares of loops; NULL: none are recorded */
   hn_step_samples **samples; /* [schedule][step], then one for whole runs; NULL until profiling was on */
@@ -206,6 +208,9 @@ hone_status hn_profile_begin(hone_session *session);
 /* What a traced device did in the run that just ended: samples of its steps, begins and ends of those in replays
  * (run/activities.c). */
 hone_status hn_profile_activities(hone_session *session, int64_t begin_ns);
+/* How long it takes to give a device a replay and to wait for it, but for its work (run/launch.c). Not while it is
+ * traced. */
+hone_status hn_profile_launch(hone_session *session, int device, double *out_ns);
 /* Turns the tracing of the first device with memory of its own on or off, and records instances anew. */
 hone_status hn_profile_trace(hone_session *session, bool on);
 /* Reads the marks of the run that just ended, and tells its spans. */

@@ -103,9 +103,13 @@ static void test_times(void **state) {
   assert_true(trace.queue.span_ns == sum_ns + gap_ns);
   assert_true(gap_ns == 2 * BETWEEN_NS && trace.queue.apart_ns == 5 * BETWEEN_NS);
   assert_true(trace.queue.to_device_ns == 2 * COPY_NS && trace.queue.to_host_ns == 2 * COPY_NS);
+  assert_int_equal(trace.queue.replays, 2); /* on both sides of the host's step */
+  assert_true(trace.queue.launch_ns > 0 && trace.queue.launch_ns == 2 * session->launch_ns);
   assert_null(trace.untraced);
   assert_non_null(strstr(report(session, false), "gap ms"));
   assert_non_null(strstr(report(session, true), "\"queue\""));
+  assert_non_null(strstr(report(session, true), "\"launch_ms\""));
+  assert_non_null(strstr(report(session, false), "to give the device 2 replays"));
   assert_non_null(strstr(report(session, true), "\"kernel\": \"far_kernel\""));
 
   /* Off again: what is recorded now is not traced, and nothing that was measured is lost. */

@@ -169,6 +169,10 @@ def check_figures(b, name, data):
     steps = {step["name"]: step for step in schedule["steps"]}
     points = [p for p in data["roofline"]["layers"] if p["flop_per_byte"] > 0 and p["flop_per_second"] > 0]
     check(marks(b, "#roofline .point") == len(points) > 0, f"{name}: points of the roofline")
+    covered = b.ask("(() => { const box = (e) => e.getBoundingClientRect(), points = [...document.querySelectorAll('#roofline .point')].map(box); "
+                    "return [...document.querySelectorAll('#roofline [data-roof]')].filter((t) => { const a = box(t); return points.some((p) => "
+                    "p.left < a.right && a.left < p.right && p.top < a.bottom && a.top < p.bottom); }).map((t) => t.textContent); })()")
+    check(not covered, f"{name}: layers cover the names of roofs: {covered}")
     spans = data["timeline"]["spans"]
     check(marks(b, "#timeline .span") == len(spans) and {s["name"] for s in spans} >= {l["name"] for l in layers}, f"{name}: spans of the timeline")
     own = [t for t in memory["tensors"] if "same_place_as" not in t and "lies_in" not in t and t["bytes"] > 0 and "offset" in t]

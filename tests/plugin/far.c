@@ -44,7 +44,8 @@ typedef struct job {
   const char *from;
   size_t bytes;
   int slot, step, lane;
-  hone_activity_kind activity; /* of a copy */
+  hone_activity_kind activity; /* of a copy, and */
+  bool within;                 /* it stays on the device: only such ones are recorded */
   const struct hone_replay *replay;
   void (*function)(void *user);
   void *user;
@@ -290,7 +291,8 @@ static hone_status wait(hone_stream *stream) {
 static hone_status give(hone_stream *stream, job *j) {
   j->step = stream->step;
   if (stream->recording) {
-    const bool recorded = j->kind == JOB_LAUNCH || j->kind == JOB_MARK || j->kind == JOB_AFTER;
+    const bool recorded =
+        j->kind == JOB_LAUNCH || j->kind == JOB_MARK || j->kind == JOB_AFTER || (j->kind == JOB_COPY && j->within);
     if (!recorded || stream->recording->count == MAX_JOBS) return HONE_INTERNAL;
     j->lane = stream->lane;
     stream->recording->jobs[stream->recording->count++] = *j;
@@ -310,6 +312,7 @@ static char *place_of(hone_slice slice) {
 }
 static hone_status copy(hone_stream *stream, hone_slice to, hone_slice from) {
   job j = {.kind = JOB_COPY, .to = place_of(to), .from = place_of(from), .bytes = to.bytes};
+  j.within = !from.memory->data && !to.memory->data;
   j.activity = from.memory->data ? HONE_ACTIVITY_TO_DEVICE : HONE_ACTIVITY_TO_HOST;
   return j.to && j.from && to.bytes == from.bytes ? give(stream, &j) : HONE_INVALID;
 }

@@ -28,6 +28,14 @@ function roofLines() {
   return { units: [...units], levels: [...levels] };
 }
 
+/* Where the name of a level roof ends: as far right as its text touches no circle. */
+function placeForName(text, right, left, y, circles) {
+  const wide = 7 * text.length;
+  const free = (end) => circles.every((c) => c.x + c.r < end - wide || c.x - c.r > end || c.y + c.r < y - 17 || c.y - c.r > y - 1);
+  for (let end = right; end - wide > left; end -= 8) if (free(end)) return end;
+  return right;
+}
+
 function drawRoofline(root, width, points, roofs) {
   const height = Math.round(Math.min(420, Math.max(280, width * 0.52)));
   const left = 62, right = 14, top = 14, bottom = 40;
@@ -54,14 +62,16 @@ function drawRoofline(root, width, points, roofs) {
     parts.push(svg("line", { class: "roof", x1: x(from), y1: y(from * slope), x2: x(to), y2: y(to * slope) }),
       svg("text", { class: "tick", x: x(at), y: y(at * slope) - 5, transform: `rotate(${turn} ${x(at)} ${y(at * slope)})`, text: width < 500 ? name : `${name} ${scaled(slope, "B/s")}` }));
   });
-  const fastest = Math.max(...roofs.levels.map(([, v]) => v), 1);
-  for (const [name, rate] of roofs.units)
-    parts.push(svg("line", { class: "roof", x1: x(Math.max(xLow, rate / fastest)), x2: width - right, y1: y(rate), y2: y(rate) }),
-      svg("text", { class: "tick", x: width - right, y: y(rate) - 5, "text-anchor": "end", text: `${name} ${scaled(rate, "FLOP/s")}` }));
-  const most = Math.max(...points.map((l) => l.median_ms));
-  for (const layer of [...points].sort((a, b) => b.median_ms - a.median_ms))
-    parts.push(mark(svg("circle", { class: "point", "data-layer": layer.index, cx: x(layer.point.flop_per_byte), cy: y(layer.point.flop_per_second),
-      r: 2.5 + 9 * Math.sqrt(layer.median_ms / most), style: { "--of": colorOf(layer.class) } }), layer));
+  const fastest = Math.max(...roofs.levels.map(([, v]) => v), 1), most = Math.max(...points.map((l) => l.median_ms));
+  const circles = [...points].sort((a, b) => b.median_ms - a.median_ms).map((layer) => ({
+    layer, x: x(layer.point.flop_per_byte), y: y(layer.point.flop_per_second), r: 2.5 + 9 * Math.sqrt(layer.median_ms / most) }));
+  for (const [name, rate] of roofs.units) {
+    const text = `${name} ${scaled(rate, "FLOP/s")}`, begin = x(Math.max(xLow, rate / fastest));
+    parts.push(svg("line", { class: "roof", x1: begin, x2: width - right, y1: y(rate), y2: y(rate) }),
+      svg("text", { class: "tick", x: placeForName(text, width - right, begin, y(rate), circles), y: y(rate) - 5, "text-anchor": "end", "data-roof": name, text }));
+  }
+  for (const c of circles)
+    parts.push(mark(svg("circle", { class: "point", "data-layer": c.layer.index, cx: c.x, cy: c.y, r: c.r, style: { "--of": colorOf(c.layer.class) } }), c.layer));
   fill(root, { viewBox: `0 0 ${width} ${height}`, width, height }).replaceChildren(...parts);
   followPoints(root);
 }
