@@ -170,6 +170,7 @@ typedef struct hn_cuda_bytes {
   int zero, low, high, bounded;
   int own_last, sum_low, sum_high, sum_bounded;
   float own_ratio, residual_ratio, shift;
+  float own_top, own_span, residual_256th, shift_256th; /* of the short way to the sum (tensor/bytes.cuh) */
 } hn_cuda_bytes;
 
 /* A convolution of images with their channels last, or a product of rows, on tensor cores: see tensor/tensor.cuh. Its

@@ -7,6 +7,7 @@
 
 /* Below it a kernel rounds by one addition (kernels/cuda/tensor/bytes.cuh). */
 static const double most_scaled = 4194304;
+enum { rounding = 12582912 };
 
 int hn_cuda_byte_at(const hone_tensor *constant, int64_t i) {
   const int64_t at = hn_cuda_elements(&constant->type.shape) == 1 ? 0 : i;
@@ -128,6 +129,10 @@ static const char *read_sum(const hone_query *query, hn_cuda_bytes *q) {
   q->residual_ratio = (float)hn_cuda_attr_float(query->attrs, "residual_ratio", 1);
   q->shift = (float)hn_cuda_attr_float(query->attrs, "sum_shift", 0);
   q->sum_bounded = hn_cuda_byte_bounds(query, "sum_low", "sum_high", &q->sum_low, &q->sum_high);
+  q->own_top = (float)(rounding + q->high - q->zero) / 256;
+  q->own_span = (float)(q->high - q->low) / 256;
+  q->residual_256th = q->residual_ratio / 256;
+  q->shift_256th = q->shift / 256;
   const double most = 255 * (fabs((double)q->own_ratio) + fabs((double)q->residual_ratio)) + fabs((double)q->shift);
   return most < most_scaled ? NULL : "its residual is too large for its scale";
 }
@@ -171,11 +176,54 @@ void hn_cuda_bytes_fill(const hone_query *query, const hn_cuda_byte_ports *at, i
   }
 }
 
+/* u8 whose zero point and low bound are zero, and nothing is added: as lasting.cuh asks it. */
+static bool starts_at_zero(const hn_cuda_tensor_plan *p) {
+  return p->type == HN_CUDA_TENSOR_U8 && !p->residual && !p->args.bytes.bounded && p->args.bytes.zero == 0;
+}
+
+/* Zero, or far enough from denormals. */
+static bool is_plain_factor(double value) { return value == 0 || fabs(value) > 1e-30; }
+
+/* Do the short steps of tensor/bytes.cuh give the same? */
+static bool ends_soon(const hone_query *query, const hn_cuda_tensor_plan *p, int64_t depth, hn_cuda_read_channel *read,
+                      const int32_t *begins, const float *scales) {
+  enum { MOST = 4194304 };
+  const hn_cuda_bytes *q = &p->args.bytes;
+  if (p->residual && (q->sum_bounded || (p->type == HN_CUDA_TENSOR_U8 && q->low > 0))) return false;
+  if (p->residual &&
+      !(is_plain_factor(q->own_ratio) && is_plain_factor(q->residual_ratio) && is_plain_factor(q->shift)))
+    return false;
+  for (int64_t c = 0; c < (int64_t)p->args.n * p->groups; ++c) {
+    const int64_t sizes = sum_of(query, c, depth, read, true), sum = sum_of(query, c, depth, read, false);
+    const int64_t most = p->type == HN_CUDA_TENSOR_I8 ? 128 * sizes : 255 * (sizes + llabs(sum)) / 2; /* of one sign */
+    if (most >= MOST || llabs((long long)begins[c]) > MOST || !is_plain_factor(scales[c])) return false;
+  }
+  return true;
+}
+
+/* As the lanes of blocks that last read them: channel 16 q + 4 i + e is number 16 i + 4 q + e (lasting.cuh). */
+enum { GROUP = 64 };
+static void spread(int32_t *words) {
+  int32_t as_channels[GROUP];
+  memcpy(as_channels, words, sizeof as_channels);
+  for (int c = 0; c < GROUP; ++c) words[c % 16 / 4 * 16 + c / 16 * 4 + c % 4] = as_channels[c];
+}
+
 void hn_cuda_bytes_vectors(const hone_query *query, const hn_cuda_byte_ports *at, const hn_cuda_tensor_plan *p,
                            int64_t depth, hn_cuda_read_channel *read, void *to) {
-  const int64_t rows_bytes = hn_cuda_tensor_rows_bytes(p);
+  const int64_t rows_bytes = hn_cuda_tensor_rows_bytes(p), outputs = (int64_t)p->args.n * p->groups;
   int32_t *begins = (int32_t *)((char *)to + rows_bytes);
-  memset(to, 0, (size_t)rows_bytes + 2 * (size_t)p->args.scales_at * sizeof(float));
-  hn_cuda_bytes_fill(query, at, (int64_t)p->args.n * p->groups, depth, read,
+  memset(to, 0, (size_t)(rows_bytes + hn_cuda_tensor_byte_words(p) * (int64_t)sizeof(float)));
+  hn_cuda_bytes_fill(query, at, outputs, depth, read,
                      &(hn_cuda_byte_vectors){begins, (float *)(begins + p->args.scales_at)});
+  float *scales = (float *)(begins + p->args.scales_at);
+  if (!p->lasts) return;
+  const bool soon = ends_soon(query, p, depth, read, begins, scales), from_zero = starts_at_zero(p);
+  for (int64_t c = 0; soon && c < outputs; ++c) {
+    const float begin = (float)(begins[c] - rounding);
+    memcpy(&begins[c], &begin, sizeof begin);
+    if (from_zero) scales[c] /= 256;
+  }
+  if (soon) begins[2 * p->args.scales_at] = 0x3f800000; /* 1.0 */
+  for (int64_t c = 0; c < 2 * (int64_t)p->args.scales_at; c += GROUP) spread(begins + c);
 }

@@ -50,7 +50,7 @@ static hone_status pack(const hone_query *query, void *to) {
 }
 
 #define COMMON                                                                                                         \
-  .storages = {{HONE_NHWC, HONE_NHWC}}, .version = 1, .op = "qlinear_conv",                                            \
+  .storages = {{HONE_NHWC, HONE_NHWC}}, .version = 2, .op = "qlinear_conv",                                            \
   .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,                                                            \
   .pack_mask = 1 << X_SCALE | 1 << W | 1 << W_SCALE | 1 << W_ZERO | 1 << Y_SCALE | 1 << BIAS,                          \
   .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch

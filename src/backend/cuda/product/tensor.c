@@ -17,7 +17,7 @@ enum {
 typedef struct tile {
   int rows, columns, stages, threads;
   hn_cuda_builtin kernels[HN_CUDA_TENSOR_TYPES]; /* 0: there is none */
-  int buffers;                                   /* of blocks that last */
+  int buffers, byte_buffers;                     /* of blocks that last, of wider values and of bytes */
   int pair;                                      /* blocks that last and share weights; 0: none do */
 } tile;
 
@@ -29,6 +29,7 @@ static const tile stage_tiles[] = {
      {HN_CUDA_tensor_f16_16_64_16_16, HN_CUDA_tensor_bf16_16_64_16_16, HN_CUDA_tensor_u8_16_64_16_16,
       HN_CUDA_tensor_i8_16_64_16_16, HN_CUDA_tensor_tf32_16_64_16_16},
      0,
+     0,
      0},
     {32,
      32,
@@ -36,6 +37,7 @@ static const tile stage_tiles[] = {
      128,
      {HN_CUDA_tensor_f16_32_32_16_16, HN_CUDA_tensor_bf16_32_32_16_16, HN_CUDA_tensor_u8_32_32_16_16,
       HN_CUDA_tensor_i8_32_32_16_16, HN_CUDA_tensor_tf32_32_32_16_16},
+     0,
      0,
      0},
     {32,
@@ -45,6 +47,7 @@ static const tile stage_tiles[] = {
      {HN_CUDA_tensor_f16_32_64_16_32, HN_CUDA_tensor_bf16_32_64_16_32, HN_CUDA_tensor_u8_32_64_16_32,
       HN_CUDA_tensor_i8_32_64_16_32, HN_CUDA_tensor_tf32_32_64_16_32},
      0,
+     0,
      0},
     {64,
      32,
@@ -52,6 +55,7 @@ static const tile stage_tiles[] = {
      128,
      {HN_CUDA_tensor_f16_64_32_32_16, HN_CUDA_tensor_bf16_64_32_32_16, HN_CUDA_tensor_u8_64_32_32_16,
       HN_CUDA_tensor_i8_64_32_32_16, HN_CUDA_tensor_tf32_64_32_32_16},
+     0,
      0,
      0},
     {64,
@@ -61,6 +65,7 @@ static const tile stage_tiles[] = {
      {HN_CUDA_tensor_f16_64_64_32_32, HN_CUDA_tensor_bf16_64_64_32_32, HN_CUDA_tensor_u8_64_64_32_32,
       HN_CUDA_tensor_i8_64_64_32_32, HN_CUDA_tensor_tf32_64_64_32_32},
      0,
+     0,
      0},
     {128,
      64,
@@ -68,6 +73,7 @@ static const tile stage_tiles[] = {
      256,
      {HN_CUDA_tensor_f16_128_64_32_32, HN_CUDA_tensor_bf16_128_64_32_32, HN_CUDA_tensor_u8_128_64_32_32,
       HN_CUDA_tensor_i8_128_64_32_32, HN_CUDA_tensor_tf32_128_64_32_32},
+     0,
      0,
      0},
     {64,
@@ -77,6 +83,7 @@ static const tile stage_tiles[] = {
      {HN_CUDA_tensor_f16_64_128_32_32, HN_CUDA_tensor_bf16_64_128_32_32, HN_CUDA_tensor_u8_64_128_32_32,
       HN_CUDA_tensor_i8_64_128_32_32, HN_CUDA_tensor_tf32_64_128_32_32},
      0,
+     0,
      0},
     {128,
      128,
@@ -84,6 +91,7 @@ static const tile stage_tiles[] = {
      256,
      {HN_CUDA_tensor_f16_128_128_64_32, HN_CUDA_tensor_bf16_128_128_64_32, HN_CUDA_tensor_u8_128_128_64_32,
       HN_CUDA_tensor_i8_128_128_64_32, HN_CUDA_tensor_tf32_128_128_64_32},
+     0,
      0,
      0},
 };
@@ -95,6 +103,7 @@ static const tile first_tiles[] = {
      {HN_CUDA_tensor_f16_first_32_64, HN_CUDA_tensor_bf16_first_32_64, HN_CUDA_tensor_u8_first_32_64,
       HN_CUDA_tensor_i8_first_32_64, HN_CUDA_tensor_tf32_first_32_64},
      0,
+     0,
      0},
     {64,
      32,
@@ -103,6 +112,7 @@ static const tile first_tiles[] = {
      {HN_CUDA_tensor_f16_first_64_32, HN_CUDA_tensor_bf16_first_64_32, HN_CUDA_tensor_u8_first_64_32,
       HN_CUDA_tensor_i8_first_64_32, HN_CUDA_tensor_tf32_first_64_32},
      0,
+     0,
      0},
     {128,
      64,
@@ -110,6 +120,7 @@ static const tile first_tiles[] = {
      256,
      {HN_CUDA_tensor_f16_first_128_64, HN_CUDA_tensor_bf16_first_128_64, HN_CUDA_tensor_u8_first_128_64,
       HN_CUDA_tensor_i8_first_128_64, HN_CUDA_tensor_tf32_first_128_64},
+     0,
      0,
      0},
 };
@@ -121,6 +132,7 @@ static const tile bulk_tiles[] = {
      {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6, HN_CUDA_bulk_u8_64_32_6, HN_CUDA_bulk_i8_64_32_6,
       HN_CUDA_bulk_tf32_64_32_6},
      0,
+     0,
      0},
     {64,
      64,
@@ -128,6 +140,7 @@ static const tile bulk_tiles[] = {
      160,
      {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5, HN_CUDA_bulk_u8_64_64_5, HN_CUDA_bulk_i8_64_64_5,
       HN_CUDA_bulk_tf32_64_64_5},
+     0,
      0,
      0},
     {64,
@@ -137,6 +150,7 @@ static const tile bulk_tiles[] = {
      {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10, HN_CUDA_bulk_u8_64_64_10, HN_CUDA_bulk_i8_64_64_10,
       HN_CUDA_bulk_tf32_64_64_10},
      0,
+     0,
      0},
     {64,
      128,
@@ -144,6 +158,7 @@ static const tile bulk_tiles[] = {
      160,
      {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4, HN_CUDA_bulk_u8_64_128_4, HN_CUDA_bulk_i8_64_128_4,
       HN_CUDA_bulk_tf32_64_128_4},
+     0,
      0,
      0},
     {128,
@@ -153,6 +168,7 @@ static const tile bulk_tiles[] = {
      {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4, HN_CUDA_bulk_u8_128_64_4, HN_CUDA_bulk_i8_128_64_4,
       HN_CUDA_bulk_tf32_128_64_4},
      0,
+     0,
      0},
     {128,
      128,
@@ -160,6 +176,7 @@ static const tile bulk_tiles[] = {
      288,
      {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3, HN_CUDA_bulk_u8_128_128_3, HN_CUDA_bulk_i8_128_128_3,
       HN_CUDA_bulk_tf32_128_128_3},
+     0,
      0,
      0},
     {128,
@@ -169,6 +186,7 @@ static const tile bulk_tiles[] = {
      {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6, HN_CUDA_bulk_u8_128_128_6, HN_CUDA_bulk_i8_128_128_6,
       HN_CUDA_bulk_tf32_128_128_6},
      0,
+     0,
      0},
     {128,
      256,
@@ -177,80 +195,39 @@ static const tile bulk_tiles[] = {
      {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4, HN_CUDA_bulk_u8_128_256_4, HN_CUDA_bulk_i8_128_256_4,
       HN_CUDA_bulk_tf32_128_256_4},
      0,
+     0,
      0},
 };
+#define LASTING_TILE(columns, stages, halves, bytes, pair, name)                                                       \
+  {                                                                                                                    \
+    128, columns, stages, 320,                                                                                         \
+        {HN_CUDA_lasting_f16_##name, HN_CUDA_lasting_bf16_##name, HN_CUDA_lasting_u8_##name,                           \
+         HN_CUDA_lasting_i8_##name},                                                                                   \
+        halves, bytes, pair                                                                                            \
+  }
 static const tile lasting_tiles[] = {
-    {128,
-     64,
-     3,
-     320,
-     {HN_CUDA_lasting_f16_64_3, HN_CUDA_lasting_bf16_64_3, HN_CUDA_lasting_u8_64_3, HN_CUDA_lasting_i8_64_3},
-     2,
-     0},
-    {128,
-     64,
-     6,
-     320,
-     {HN_CUDA_lasting_f16_64_6, HN_CUDA_lasting_bf16_64_6, HN_CUDA_lasting_u8_64_6, HN_CUDA_lasting_i8_64_6},
-     2,
-     0},
-    {128,
-     128,
-     4,
-     320,
-     {HN_CUDA_lasting_f16_128_4, HN_CUDA_lasting_bf16_128_4, HN_CUDA_lasting_u8_128_4, HN_CUDA_lasting_i8_128_4},
-     2,
-     0},
-    {128,
-     256,
-     3,
-     320,
-     {HN_CUDA_lasting_f16_256_3, HN_CUDA_lasting_bf16_256_3, HN_CUDA_lasting_u8_256_3, HN_CUDA_lasting_i8_256_3},
-     1,
-     0},
-    {128,
-     128,
-     4,
-     320,
-     {HN_CUDA_lasting_f16_pair_128_4, HN_CUDA_lasting_bf16_pair_128_4, HN_CUDA_lasting_u8_pair_128_4,
-      HN_CUDA_lasting_i8_pair_128_4},
-     2,
-     2},
-    {128,
-     256,
-     3,
-     320,
-     {HN_CUDA_lasting_f16_pair_256_3, HN_CUDA_lasting_bf16_pair_256_3, HN_CUDA_lasting_u8_pair_256_3,
-      HN_CUDA_lasting_i8_pair_256_3},
-     1,
-     2},
-    {128,
-     192,
-     4,
-     320,
-     {HN_CUDA_lasting_f16_192_4, HN_CUDA_lasting_bf16_192_4, HN_CUDA_lasting_u8_192_4, HN_CUDA_lasting_i8_192_4},
-     1,
-     0},
-    {128,
-     192,
-     4,
-     320,
-     {HN_CUDA_lasting_f16_pair_192_4, HN_CUDA_lasting_bf16_pair_192_4, HN_CUDA_lasting_u8_pair_192_4,
-      HN_CUDA_lasting_i8_pair_192_4},
-     1,
-     2},
-    {128, 128, 2, 320, {0, 0, HN_CUDA_lasting_u8_128_2, HN_CUDA_lasting_i8_128_2}, 2, 0},
-    {128, 64, 6, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_64_6}, 2, 0},
-    {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_128_4}, 1, 0},
-    {128, 192, 3, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_192_3}, 1, 0},
-    {128, 256, 2, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_256_2}, 1, 0},
-    {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_pair_128_4}, 1, 2},
+    LASTING_TILE(64, 3, 2, 4, 0, 64_3),
+    LASTING_TILE(64, 6, 5, 8, 0, 64_6),
+    LASTING_TILE(128, 4, 3, 6, 0, 128_4),
+    LASTING_TILE(256, 3, 1, 2, 0, 256_3),
+    LASTING_TILE(128, 4, 3, 6, 2, pair_128_4),
+    LASTING_TILE(256, 3, 1, 2, 2, pair_256_3),
+    LASTING_TILE(192, 4, 1, 2, 0, 192_4),
+    LASTING_TILE(192, 4, 1, 2, 2, pair_192_4),
+    {128, 128, 2, 320, {0, 0, HN_CUDA_lasting_u8_128_2, HN_CUDA_lasting_i8_128_2}, 0, 2, 0},
+    {128, 64, 6, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_64_6}, 2, 0, 0},
+    {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_128_4}, 1, 0, 0},
+    {128, 192, 3, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_192_3}, 1, 0, 0},
+    {128, 256, 2, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_256_2}, 1, 0, 0},
+    {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_pair_128_4}, 1, 0, 2},
+    {128, 256, 2, 320, {0, 0, HN_CUDA_lasting_u8_256_2, HN_CUDA_lasting_i8_256_2}, 0, 4, 0},
 };
 static const tile short_tiles[] = {
-    {128, 64, 7, 320, {0, 0, HN_CUDA_short_u8_64_7, HN_CUDA_short_i8_64_7}, 2, 0},
-    {128, 128, 4, 320, {0, 0, HN_CUDA_short_u8_128_4, HN_CUDA_short_i8_128_4}, 2, 0},
-    {128, 128, 8, 320, {0, 0, HN_CUDA_short_u8_128_8, HN_CUDA_short_i8_128_8}, 2, 0},
-    {128, 256, 5, 320, {0, 0, HN_CUDA_short_u8_256_5, HN_CUDA_short_i8_256_5}, 2, 0},
+    {128, 64, 7, 320, {0, 0, HN_CUDA_short_u8_64_7, HN_CUDA_short_i8_64_7}, 0, 2, 0},
+    {128, 128, 4, 320, {0, 0, HN_CUDA_short_u8_128_4, HN_CUDA_short_i8_128_4}, 0, 2, 0},
+    {128, 128, 8, 320, {0, 0, HN_CUDA_short_u8_128_8, HN_CUDA_short_i8_128_8}, 0, 6, 0},
+    {128, 256, 4, 320, {0, 0, HN_CUDA_short_u8_256_4, HN_CUDA_short_i8_256_4}, 0, 4, 0},
+    {128, 64, 5, 320, {0, 0, HN_CUDA_short_u8_64_5, HN_CUDA_short_i8_64_5}, 0, 6, 0},
 };
 
 /* The tiles of a row, and how many blocks may share one; deep: bytes of a block of k. */
@@ -328,7 +305,7 @@ static int64_t shared_bytes(const hn_cuda_tensor_plan *p, const choices *way, co
   const int64_t rows_each = tiles_of(t->rows, split), stages = (int64_t)t->stages * (t->rows + t->columns) * way->deep;
   const int64_t row_bytes = (int64_t)t->columns * element_bytes(p);
   if (out_residual_at) *out_residual_at = 0;
-  if (way->lasts) return 1024 + stages + (is_of_bytes(p) ? 2 : t->buffers) * t->rows * row_bytes;
+  if (way->lasts) return 1024 + stages + (is_of_bytes(p) ? t->byte_buffers : t->buffers) * t->rows * row_bytes;
   const int64_t sums = split * rows_each * (t->columns + 8) * (int64_t)sizeof(float);
   const int64_t most = split > 1 ? stages + sums : stages > sums ? stages : sums;
   const int64_t biases = t->columns * (int64_t)sizeof(float) * (is_of_bytes(p) ? 2 : 1);
@@ -502,7 +479,7 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
                              .cluster = (unsigned)(t->pair ? t->pair : a->split),
                              .dependent = true};
   a->scales_at = is_of_bytes(p) ? tiles_of(a->n * p->groups, BYTE_ROWS) * BYTE_ROWS : 0;
-  const int64_t vectors = is_of_bytes(p) ? 2 * (int64_t)a->scales_at : tiles_of(a->n * p->groups, 8) * (int64_t)8;
+  const int64_t vectors = is_of_bytes(p) ? hn_cuda_tensor_byte_words(p) : tiles_of(a->n * p->groups, 8) * (int64_t)8;
   needs->packed = (size_t)(hn_cuda_tensor_rows_bytes(p) + vectors * (int64_t)sizeof(float));
   needs->efficiency = 0.5;
   return NULL;

@@ -49,6 +49,10 @@ hone_status hn_cuda_tensor_launch(void *state, hone_stream *stream, const hone_l
 /* Packed: a row of args.blocks x row values for each channel of the output, then, for each, what its sums begin with.
  */
 int64_t hn_cuda_tensor_rows_bytes(const hn_cuda_tensor_plan *p);
+/* Of bytes, behind the rows: what sums begin with, scales, a word of blocks that last (lasting.cuh), and three more. */
+static inline int64_t hn_cuda_tensor_byte_words(const hn_cuda_tensor_plan *p) {
+  return 2 * (int64_t)p->args.scales_at + 4;
+}
 /* Of halves or f32: biases in f32, to a multiple of 8. */
 typedef struct hn_cuda_tensor_rows {
   void *rows;

@@ -74,9 +74,10 @@ template <typename T, int at> __device__ __forceinline__ float byte_of(unsigned 
   return __uint_as_float(__byte_perm(flipped, 0x4b000000, 0x7440 | at)) - (is_signed ? 8388736.0f : 8388608.0f);
 }
 
-/* What follows the sums: nothing more, narrower bounds, or a sum with a residual, in either order. The same for a whole
+/* What follows the sums: nothing more, narrower bounds, (of u8, soon) a zero point of 0, or a sum with a residual, in
+ * either order. The same for a whole
  * launch: who calls takes one way for many values, since a branch for each keeps them from overlapping. */
-enum { REQUANTISE_PLAIN, REQUANTISE_BOUNDED, REQUANTISE_ADDED, REQUANTISE_ADDED_LAST };
+enum { REQUANTISE_PLAIN, REQUANTISE_BOUNDED, REQUANTISE_FROM_ZERO, REQUANTISE_ADDED, REQUANTISE_ADDED_LAST };
 
 __device__ __forceinline__ int requantising_of(bool adds, const hn_cuda_bytes &q) {
   if (adds) return q.own_last ? REQUANTISE_ADDED_LAST : REQUANTISE_ADDED;
@@ -90,6 +91,55 @@ template <int way> __device__ __forceinline__ int joined(float scaled, float res
   const float sum = way == REQUANTISE_ADDED_LAST ? fmaf(residual, q.residual_ratio, fmaf(own, q.own_ratio, q.shift))
                                                  : fmaf(own, q.own_ratio, fmaf(residual, q.residual_ratio, q.shift));
   return min(max(__float_as_int(__fadd_rn(sum, ROUNDING)) - ROUNDING_BITS, q.sum_low), q.sum_high);
+}
+
+/* ---- the same in fewer steps, for sums within 2^22 (hn_cuda_bytes_vectors looks whether they are) ----
+ * Sums begin with ROUNDING_BITS, so that their bits are those of the float ROUNDING + sum; one addition takes that off
+ * and adds what they begin with, exactly. Bounds 256 apart are those of saturating operations on 256ths, which cost
+ * nothing: of the output's own byte v, (high - v) / 256 is held within 0 and 1, then what it lacks of high - low.
+ * Integers in units, 256ths or beside ROUNDING are exact throughout. Where a byte is not below zero, 256ths times
+ * 2^-141 are rounded to a denormal, half to even, whose bits are the integer; 256 is packed as 255. */
+__device__ __forceinline__ int units_of(float parts) { return __float_as_int(__fmul_rn(parts, __int_as_float(0x100))); }
+
+template <typename T, int way>
+__device__ __forceinline__ int joined_soon(float scaled, float residual, const hn_cuda_bytes &q) {
+  const float below = __saturatef(fmaf(__fadd_rn(scaled, ROUNDING), -0.00390625f, q.own_top));
+  const float own = __saturatef(__fadd_rn(q.own_span, -below)); /* less its low bound, which is zero of u8; 256ths */
+  if constexpr ((T)-1 > 0) {
+    const float sum = way == REQUANTISE_ADDED_LAST
+                          ? fmaf(residual, q.residual_256th, fmaf(own, q.own_ratio, q.shift_256th))
+                          : fmaf(own, q.own_ratio, fmaf(residual, q.residual_256th, q.shift_256th));
+    return units_of(__saturatef(sum));
+  } else {
+    const float whole = fmaf(own, 256, (float)q.low);
+    const float sum = way == REQUANTISE_ADDED_LAST
+                          ? fmaf(residual, q.residual_ratio, fmaf(whole, q.own_ratio, q.shift))
+                          : fmaf(whole, q.own_ratio, fmaf(residual, q.residual_ratio, q.shift));
+    return __float_as_int(__fadd_rn(sum, ROUNDING)) - ROUNDING_BITS;
+  }
+}
+
+/* Of a sum that is no operand; from zero: the scale is in 256ths. */
+template <int way> __device__ __forceinline__ int scaled_soon(float sum, float scale, const hn_cuda_bytes &q) {
+  if (way == REQUANTISE_FROM_ZERO) return units_of(__saturatef(__fmul_rn(sum, scale)));
+  const int v = __float_as_int(__fadd_rn(__fmul_rn(sum, scale), ROUNDING)) + (q.zero - ROUNDING_BITS);
+  return way == REQUANTISE_BOUNDED ? min(max(v, q.low), q.high) : v;
+}
+
+/* sums: with ROUNDING_BITS; begin: of each, less ROUNDING. */
+template <typename T, int way>
+__device__ __forceinline__ unsigned requantised_soon(int4 sums, float4 begin, float4 scale, unsigned residual,
+                                                     const hn_cuda_bytes &q) {
+  const float a = __fadd_rn(__int_as_float(sums.x), begin.x), b = __fadd_rn(__int_as_float(sums.y), begin.y);
+  const float c = __fadd_rn(__int_as_float(sums.z), begin.z), d = __fadd_rn(__int_as_float(sums.w), begin.w);
+  if constexpr (way >= REQUANTISE_ADDED)
+    return pack_four<T>(joined_soon<T, way>(__fmul_rn(a, scale.x), byte_of<T, 0>(residual), q),
+                        joined_soon<T, way>(__fmul_rn(b, scale.y), byte_of<T, 1>(residual), q),
+                        joined_soon<T, way>(__fmul_rn(c, scale.z), byte_of<T, 2>(residual), q),
+                        joined_soon<T, way>(__fmul_rn(d, scale.w), byte_of<T, 3>(residual), q));
+  else
+    return pack_four<T>(scaled_soon<way>(a, scale.x, q), scaled_soon<way>(b, scale.y, q),
+                        scaled_soon<way>(c, scale.z, q), scaled_soon<way>(d, scale.w, q));
 }
 
 template <typename T, int way>

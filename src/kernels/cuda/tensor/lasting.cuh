@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lasting.cuh - the tiles of bulk.cuh by blocks that last: each takes one tile after the other, so that the next tiles'
- * boxes are copied while a tile is stored. Rows are stored as boxes, too, out of buffers into which residuals were
- * copied before. For many tiles; what follows the sums is a bound, or gelu. Two blocks of a cluster may take tiles one
- * below the other: they need the same weights, of which each copies half, into both. */
+ * boxes are copied while a tile is stored. Rows are stored as boxes, too, by a thread of its own, out of buffers into
+ * which it copied residuals before. For many tiles; what follows the sums is a bound, or gelu. Two blocks of a cluster
+ * may take tiles one below the other: they need the same weights, of which each copies half, into both. */
 #include "kernels/cuda/tensor/maps.h"
 #include "kernels/cuda/tensor/tensor.cuh"
 #include "kernels/cuda/tensor/wgmma.cuh"
@@ -74,26 +74,53 @@ __device__ __forceinline__ void copy_stages(const hn_cuda_lasting_maps &maps, co
   }
 }
 
-/* Another copies residuals to where they are stored from. */
+/* ---- buffers: what follows the sums is written there, and stored from there ---- */
+
+/* Two barriers of each: it may be written (a residual lies in it), and it was written, by every warp. */
+template <typename C> struct lasting_buffers {
+  unsigned ready, written, base;
+
+  __device__ __forceinline__ lasting_buffers(unsigned shared)
+      : ready(shared + C::ST * 16), written(ready + C::NB * 8), base(shared + C::front + C::ST * C::stage) {}
+  __device__ __forceinline__ unsigned at(int i) const { return base + i * C::buffer; }
+};
+
 template <typename C>
-__device__ __forceinline__ void copy_residuals(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a,
-                                               unsigned shared, int units) {
-  const unsigned full = shared + C::ST * 16, empty = full + C::NB * 8, base = shared + C::front + C::ST * C::stage;
+__device__ __forceinline__ void ready_buffer(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a,
+                                             const lasting_buffers<C> &of, int at, bool adds, int unit, int units) {
+  if (unit >= units) return;
+  const unsigned barrier = of.ready + at * 8;
+  if (!adds) {
+    barrier_arrive(barrier);
+    return;
+  }
+  const lasting_place<C> p(a, unit);
+  barrier_expect(barrier, C::buffer);
+#pragma unroll
+  for (int i = 0; i < C::boxes * 2; ++i)
+    copy_rows(of.at(at) + i * C::box_bytes, &maps.residual, barrier, p.n0 + i / 2 * C::box, p.m0 + i % 2 * 64);
+}
+
+/* One thread stores what was written, and readies buffers again: who requantises neither stores nor waits for it. */
+template <typename C>
+__device__ __forceinline__ void store_tiles(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a, unsigned shared,
+                                            bool adds, int units) {
+  const lasting_buffers<C> buffers(shared);
+  const int first = blockIdx.x / C::P, step = gridDim.x / C::P;
+  for (int i = 0; i < C::NB; ++i) ready_buffer<C>(maps, a, buffers, i, adds, first + i * step, units);
   ring<C::NB> b;
-  int filled = 0;
-  for (int unit = blockIdx.x / C::P; unit < units; unit += gridDim.x / C::P) {
+  for (int unit = first; unit < units; unit += step) {
     const lasting_place<C> p(a, unit);
-    if (filled < C::NB)
-      ++filled;
-    else
-      barrier_wait(empty + b.at * 8, b.parity ^ 1);
-    barrier_expect(full + b.at * 8, C::buffer);
+    barrier_wait(buffers.written + b.at * 8, b.parity);
 #pragma unroll
     for (int i = 0; i < C::boxes * 2; ++i)
-      copy_rows(base + b.at * C::buffer + i * C::box_bytes, &maps.residual, full + b.at * 8, p.n0 + i / 2 * C::box,
-                p.m0 + i % 2 * 64);
+      store_rows(&maps.y, buffers.at(b.at) + i * C::box_bytes, p.n0 + i / 2 * C::box, p.m0 + i % 2 * 64);
+    store_commit();
+    store_wait<0>();
+    ready_buffer<C>(maps, a, buffers, b.at, adds, unit + C::NB * step, units);
     b.next();
   }
+  store_done();
 }
 
 /* A warpgroup has read a stage: who fills it may copy, in either block. */
@@ -112,13 +139,13 @@ template <typename T, typename C> struct lasting_sums {
 #pragma unroll
     for (int i = 0; i < C::BN / 2; ++i) pin_sum(v[i]);
   }
-  __device__ __forceinline__ void multiply(unsigned shared, int count, ring<C::ST> &s) {
+  __device__ __forceinline__ void multiply(unsigned shared, int count, ring<C::ST> &s, int start) {
     const unsigned full = shared, empty = full + C::ST * 8;
     const unsigned own = shared + C::front + threadIdx.x / 128 * 64 * C::deep;
     const unsigned right = shared + C::front + C::BM * C::deep;
     int before = 0;
 #pragma unroll
-    for (int i = 0; i < C::BN / 2; ++i) v[i] = 0;
+    for (int i = 0; i < C::BN / 2; ++i) v[i] = start;
     for (int block = 0; block < count; ++block) {
       barrier_wait(full + s.at * 8, s.parity);
       const unsigned long long a = matrix_at<C::deep>(own + s.at * C::stage);
@@ -137,18 +164,29 @@ template <typename T, typename C> struct lasting_sums {
     leave_stage<C>(empty + before * 8);
     pin();
   }
-  __device__ __forceinline__ void put(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a, int n0) {
+  /* soon: of bytes, their sums began with ROUNDING_BITS. */
+  __device__ __forceinline__ void put(unsigned buffer, const float *bias, bool adds, bool soon, const hn_cuda_tensor &a,
+                                      int n0) {
     if constexpr (sizeof(T) == 4)
       return put_floats(buffer, bias, adds, a, n0);
     else if constexpr (sizeof(T) != 1)
       return put_halves(buffer, bias, adds, a, n0);
+    else if (soon)
+      put_bytes_by_way<true>(buffer, (const int *)bias, adds, a, n0);
     else
-      switch (requantising_of(adds, a.bytes)) {
-      case REQUANTISE_PLAIN: return put_bytes<REQUANTISE_PLAIN>(buffer, (const int *)bias, a, n0);
-      case REQUANTISE_BOUNDED: return put_bytes<REQUANTISE_BOUNDED>(buffer, (const int *)bias, a, n0);
-      case REQUANTISE_ADDED: return put_bytes<REQUANTISE_ADDED>(buffer, (const int *)bias, a, n0);
-      default: return put_bytes<REQUANTISE_ADDED_LAST>(buffer, (const int *)bias, a, n0);
-      }
+      put_bytes_by_way<false>(buffer, (const int *)bias, adds, a, n0);
+  }
+  template <bool soon>
+  __device__ __forceinline__ void put_bytes_by_way(unsigned buffer, const int *begins, bool adds,
+                                                   const hn_cuda_tensor &a, int n0) {
+    switch (requantising_of(adds, a.bytes)) {
+    case REQUANTISE_PLAIN:
+      if (soon && (T)-1 > 0 && a.bytes.zero == 0) return put_bytes<REQUANTISE_FROM_ZERO, soon>(buffer, begins, a, n0);
+      return put_bytes<REQUANTISE_PLAIN, soon>(buffer, begins, a, n0);
+    case REQUANTISE_BOUNDED: return put_bytes<REQUANTISE_BOUNDED, soon>(buffer, begins, a, n0);
+    case REQUANTISE_ADDED: return put_bytes<REQUANTISE_ADDED, soon>(buffer, begins, a, n0);
+    default: return put_bytes<REQUANTISE_ADDED_LAST, soon>(buffer, begins, a, n0);
+    }
   }
   /* Biases, residual, bounds, and into the buffer, mixed as boxes are. */
   __device__ __forceinline__ void put_halves(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a,
@@ -203,8 +241,10 @@ template <typename T, typename C> struct lasting_sums {
     }
   }
   /* Requantised. The rows of the weights lie so that a lane's columns of 64 are sixteen channels side by side: column
-   * 8 j + 2 q + e is channel 16 q + 2 j + e. Vectors are padded to whole 64s; tiles may go beyond. */
-  template <int way>
+   * 8 j + 2 q + e is channel 16 q + 2 j + e. Vectors lie so that the lanes of a row read fours side by side: channel
+   * 16 q + 4 i + e of 64 is number 16 i + 4 q + e. They are padded to whole 64s; tiles may go beyond. Behind them a
+   * word says whether sums are requantised soon: then what they begin with is a float. */
+  template <int way, bool soon>
   __device__ __forceinline__ void put_bytes(unsigned buffer, const int *begins, const hn_cuda_tensor &a, int n0) {
     constexpr bool adds = way >= REQUANTISE_ADDED;
     const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + (lane >> 2);
@@ -214,7 +254,7 @@ template <typename T, typename C> struct lasting_sums {
 #pragma unroll
     for (int g = 0; g < C::BN / 64; ++g) {
       const int column = g * 64 + (lane & 3) * 16, n = n0 + column, chunk = column % C::box / 16;
-      const int from = n < a.scales_at ? n : 0;
+      const int from = n0 + g * 64 < a.scales_at ? n0 + g * 64 + (lane & 3) * 4 : 0;
       const unsigned at = to + g * 64 / C::box * 2 * C::box_bytes + ((chunk ^ mix) << 4);
       unsigned out[2][4] = {};
       if (adds)
@@ -226,16 +266,25 @@ template <typename T, typename C> struct lasting_sums {
                        : "memory");
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const unsigned there = there_of(a.n - n - i * 4);
-        const int4 begin = *(const int4 *)(begins + from + i * 4);
-        const float4 scale = *(const float4 *)(scales + from + i * 4);
+        const int4 begin = *(const int4 *)(begins + from + i * 16);
+        const float4 scale = *(const float4 *)(scales + from + i * 16);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const auto *s = v + (g * 8 + i * 2) * 4 + half * 2;
-          const int4 sum = {s[0] + begin.x, s[1] + begin.y, s[4] + begin.z, s[5] + begin.w};
-          out[half][i] = requantised_four<T, way>(sum, scale, out[half][i], a.bytes) & there;
+          if constexpr (soon) {
+            const float4 less = {__int_as_float(begin.x), __int_as_float(begin.y), __int_as_float(begin.z),
+                                 __int_as_float(begin.w)};
+            out[half][i] =
+                requantised_soon<T, way>(make_int4(s[0], s[1], s[4], s[5]), less, scale, out[half][i], a.bytes);
+          } else {
+            const int4 sum = {s[0] + begin.x, s[1] + begin.y, s[4] + begin.z, s[5] + begin.w};
+            out[half][i] = requantised_four<T, way>(sum, scale, out[half][i], a.bytes);
+          }
         }
       }
+      if (n + 16 > a.n) /* channels that are not there are zeros */
+#pragma unroll
+        for (int i = 0; i < 4; ++i) out[0][i] &= there_of(a.n - n - i * 4), out[1][i] &= there_of(a.n - n - i * 4);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
         asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at + half * 8 * C::box), "r"(out[half][0]),
@@ -245,47 +294,23 @@ template <typename T, typename C> struct lasting_sums {
   }
 };
 
-/* The 64 rows of a warpgroup. */
-template <typename C> __device__ __forceinline__ void store_boxes(unsigned buffer, const void *map, int m0, int n0) {
-  const int group = threadIdx.x / 128;
-#pragma unroll
-  for (int i = 0; i < C::boxes; ++i)
-    store_rows(map, buffer + (i * 2 + group) * C::box_bytes, n0 + i * C::box, m0 + group * 64);
-  store_commit();
-}
-
-/* The tile's rows have been read by now: its buffer may have the residuals of a later one, which arrive while another
- * is requantised. */
-template <typename C> __device__ __forceinline__ void leave_buffer(unsigned empty, bool adds, int tile) {
-  if (threadIdx.x % 128 || tile < 0) return;
-  store_wait<0>();
-  if (adds) barrier_arrive(empty + tile % C::NB * 8);
-}
-
 template <typename T, typename C>
-__device__ __forceinline__ void multiply_tiles(const hn_cuda_lasting_maps &maps, const float *bias, bool adds,
-                                               const hn_cuda_tensor &a, unsigned shared, int units) {
-  const unsigned filled = shared + C::ST * 16, empty = filled + C::NB * 8, base = shared + C::front + C::ST * C::stage;
-  const int group = threadIdx.x / 128;
+__device__ __forceinline__ void multiply_tiles(const float *bias, bool adds, const hn_cuda_tensor &a, unsigned shared,
+                                               int units) {
+  const lasting_buffers<C> buffers(shared);
+  const bool soon = sizeof(T) == 1 && bias[2 * a.scales_at] != 0;
   lasting_sums<T, C> sums;
   ring<C::ST> s;
   ring<C::NB> b;
-  int count = 0;
-  for (int unit = blockIdx.x / C::P; unit < units; unit += gridDim.x / C::P, ++count) {
-    const lasting_place<C> p(a, unit);
-    sums.multiply(shared, a.blocks, s);
-    const unsigned buffer = base + b.at * C::buffer;
-    if (C::NB > 1) leave_buffer<C>(empty, adds, count - 1);
-    if (adds) barrier_wait(filled + b.at * 8, b.parity);
-    group_meet(group); /* the buffer's rows before were read: its thread waited for that */
-    sums.put(buffer, bias, adds, a, p.n0);
+  for (int unit = blockIdx.x / C::P; unit < units; unit += gridDim.x / C::P) {
+    sums.multiply(shared, a.blocks, s, soon ? ROUNDING_BITS : 0);
+    barrier_wait(buffers.ready + b.at * 8, b.parity);
+    sums.put(buffers.at(b.at), bias, adds, soon, a, lasting_place<C>(a, unit).n0);
     buffer_written();
-    group_meet(group);
-    if (threadIdx.x % 128 == 0) store_boxes<C>(buffer, &maps.y, p.m0, p.n0);
-    if (C::NB == 1) leave_buffer<C>(empty, adds, count);
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) barrier_arrive(buffers.written + b.at * 8);
     b.next();
   }
-  if (threadIdx.x % 128 == 0) store_done();
 }
 
 template <typename T, typename C>
@@ -301,7 +326,7 @@ __device__ __forceinline__ void lasting_product(const hn_cuda_lasting_maps &maps
     }
     for (int i = 0; i < C::NB; ++i) {
       barrier_make(shared + C::ST * 16 + i * 8, 1);
-      barrier_make(shared + C::ST * 16 + C::NB * 8 + i * 8, C::G);
+      barrier_make(shared + C::ST * 16 + C::NB * 8 + i * 8, C::G * 4);
     }
     barriers_made();
   }
@@ -309,12 +334,12 @@ __device__ __forceinline__ void lasting_product(const hn_cuda_lasting_maps &maps
   if (C::P > 1) cluster_pushed(); /* the other's barriers are made */
   wait_for_previous();
   if (copier < 0) {
-    multiply_tiles<T, C>(maps, bias, adds, a, shared, units);
+    multiply_tiles<T, C>(bias, adds, a, shared, units);
   } else if (copier == 0) {
     copy_stages<C>(maps, a, shared, units);
     let_next_begin();
-  } else if (copier == 32 && adds) {
-    copy_residuals<C>(maps, a, shared, units);
+  } else if (copier == 32) {
+    store_tiles<C>(maps, a, shared, adds, units);
   }
   __syncwarp();
   if (C::P > 1) cluster_pushed(); /* the other still arrives here */

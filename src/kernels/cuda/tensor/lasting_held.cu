@@ -2,7 +2,7 @@
 /* sm: 90a */
 /* held: f16 bf16 u8 i8 */
 /* lasting_held.cu - tiles of lasting.cuh: BN_STAGES, alone or in pairs. Elsewhere they are empty, and no row asks for
- * them. Of bytes two buffers fit where one of halves does. */
+ * them. As many buffers as fit: a residual comes from memory while other tiles are multiplied and stored. */
 #include "kernels/cuda/tensor/lasting.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -17,19 +17,19 @@
 extern "C" __global__ void __launch_bounds__(320, 2)
     HN_HELD_KERNEL(lasting, 64_3)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                   const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(64, 3, 2);
+  LASTING(64, 3, sizeof(held) == 1 ? 4 : 2);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, 64_6)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                   const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(64, 6, 2);
+  LASTING(64, 6, sizeof(held) == 1 ? 8 : 5);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, 128_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                    const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(128, 4, 2);
+  LASTING(128, 4, sizeof(held) == 1 ? 6 : 3);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(320)
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, pair_128_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                         const __grid_constant__ hn_cuda_tensor a) {
-  LASTING_PAIR(128, 4, 2);
+  LASTING_PAIR(128, 4, sizeof(held) == 1 ? 6 : 3);
 }
 
 extern "C" __global__ void __launch_bounds__(320)

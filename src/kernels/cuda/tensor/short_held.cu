@@ -2,8 +2,8 @@
 /* sm: 90a */
 /* held: u8 i8 */
 /* short_held.cu - tiles of lasting.cuh whose blocks of k are 64 bytes of a tap, since images of 64 channels would fill
- * half of the longer ones: BN_STAGES. And one with longer blocks, for bytes alone, two of which a multiprocessor holds.
- */
+ * half of the longer ones: BN_STAGES. And two with longer blocks, for bytes alone: one that a multiprocessor holds two
+ * of, one with more buffers than stages. */
 #include "kernels/cuda/tensor/lasting.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -30,13 +30,25 @@ extern "C" __global__ void __launch_bounds__(320, 2)
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(short, 128_8)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                  const __grid_constant__ hn_cuda_tensor a) {
-  SHORT(128, 8, 2);
+  SHORT(128, 8, 6);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
-    HN_HELD_KERNEL(short, 256_5)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+    HN_HELD_KERNEL(short, 256_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                  const __grid_constant__ hn_cuda_tensor a) {
-  SHORT(256, 5, 2);
+  SHORT(256, 4, 4);
+}
+
+extern "C" __global__ void __launch_bounds__(320, 2)
+    HN_HELD_KERNEL(short, 64_5)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+                                const __grid_constant__ hn_cuda_tensor a) {
+  SHORT(64, 5, 6);
+}
+
+extern "C" __global__ void __launch_bounds__(320)
+    HN_HELD_KERNEL(lasting, 256_2)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+                                   const __grid_constant__ hn_cuda_tensor a) {
+  LASTING(256, 2, 4);
 }
 
 extern "C" __global__ void __launch_bounds__(320, 2)
