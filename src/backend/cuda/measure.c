@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.c - the peaks that times are held against: bytes of memory by a copy within the device's, read and write
- * counted; bytes of the L2 cache by reads of what it holds; operations by cuBLASLt's products of random-like numbers,
- * when it is there. The best of several. */
+/* measure.c - the peaks that times are held against: bytes of memory by reads of much of it and by a copy within it,
+ * read and write counted; bytes of the L2 cache by reads of what it holds; operations by loops over registers and
+ * shared memory, and by cuBLASLt's products, when it is there, both of random-like numbers. The best of several. */
 #include "backend/cuda/product/gemm.h"
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +30,13 @@ static int descending(const void *a, const void *b) {
 static void keep(const bed *b, hone_roof roof, rounds *r) {
   if (r->count == 0) return;
   qsort(r->rates, (size_t)r->count, sizeof r->rates[0], descending);
+  if (r->rates[0] <= b->unit->facts.roofs[roof]) return;
   b->unit->facts.roofs[roof] = r->rates[0];
   b->unit->facts.spreads[roof] = 1 - r->rates[r->count / 2] / r->rates[0];
 }
 
-/* Times rounds of work() between two marks; the first one warms up. amount: of operations or bytes. */
+/* Times rounds of work() between two marks; the first one warms up. Of several ways to a roof the fastest is kept.
+ * amount: of operations or bytes. */
 static void measure(const bed *b, hone_roof roof, double amount, bool (*work)(const bed *b, const void *of),
                     const void *of) {
   rounds r = {0};
@@ -62,10 +64,11 @@ static size_t resident_bytes(const hone_unit *unit) {
   return bytes < copy_bytes ? bytes : copy_bytes;
 }
 
+/* of: the bytes to read; all of them once, what the cache holds again and again. */
 static bool read_again(const bed *b, const void *of) {
-  (void)of;
+  const size_t bytes = *(const size_t *)of;
   uint64_t from = b->memory.address, sink = b->workspace.address;
-  unsigned count = (unsigned)(resident_bytes(b->unit) / 16), passes = PASSES;
+  unsigned count = (unsigned)(bytes / 16), passes = bytes < copy_bytes ? PASSES : 1;
   void *arguments[] = {&from, &count, &passes, &sink};
   return hn_cuda_launch(b->stream, HN_CUDA_read_again, (hn_cuda_grid){8 * (unsigned)b->unit->facts.threads, 1, 1},
                         THREADS, arguments) == HONE_OK;
@@ -73,24 +76,65 @@ static bool read_again(const bed *b, const void *of) {
 
 /* ---- operations ---- */
 
-/* A type's product, a transposed: what integers and fp8 want, and the others take. */
+/* A type's product, a transposed: what integers and fp8 want, and the others take; and a loop of ours. */
 typedef struct product_row {
   hone_roof roof;
+  bool (*loop)(const bed *b, const void *row); /* NULL: none */
+  double loop_operations;                      /* of a multiprocessor */
+  int loop_sm;                                 /* the one architecture that has it; 0: all */
+  hn_cuda_builtin kernel;
   int least_sm, edge, in_bytes;
   cudaDataType_t in, out, scale;
   cublasComputeType_t compute;
   uint32_t mask, fixed; /* of 32 random bits: numbers of this type near one, of any sign and fraction */
 } product_row;
 
+enum { ADD_ROUNDS = 4000, ADD_THREADS = 512, ADDS = 64, UNIT_ROUNDS = 2000, UNIT_THREADS = 256, UNIT_BYTES = 48 << 10 };
+
+/* Fused multiplications and additions of registers (roof.cu). */
+static bool add_again(const bed *b, const void *of) {
+  const product_row *row = of;
+  uint64_t sink = b->workspace.address;
+  unsigned turns = ADD_ROUNDS;
+  void *arguments[] = {&turns, &sink};
+  return hn_cuda_launch(b->stream, row->kernel, (hn_cuda_grid){(unsigned)b->unit->facts.threads, 1, 1}, ADD_THREADS,
+                        arguments) == HONE_OK;
+}
+
+/* Products on the units for matrices, of what lies in shared memory (units.cu). */
+static bool multiply_again(const bed *b, const void *of) {
+  const product_row *row = of;
+  uint64_t bits = b->memory.address, sink = b->workspace.address;
+  unsigned turns = UNIT_ROUNDS;
+  void *arguments[] = {&bits, &turns, &sink};
+  const hn_cuda_shape shape = {
+      .grid = {(unsigned)b->unit->facts.threads, 1, 1}, .threads = UNIT_THREADS, .shared_bytes = UNIT_BYTES};
+  return hn_cuda_launch_shaped(b->stream, row->kernel, &shape, arguments) == HONE_OK;
+}
+
+#define ADD_LOOP .loop = add_again, .loop_operations = 2.0 * ADDS * ADD_ROUNDS * ADD_THREADS
+/* Four products a round and warpgroup, of 64 x 256 by 32 bytes. */
+#define UNIT_LOOP(bytes)                                                                                               \
+  .loop = multiply_again, .loop_sm = 90, .loop_operations = 2.0 * 2 * 4 * 64 * 256 * (32.0 / (bytes)) * UNIT_ROUNDS
+#define PRODUCT(sm, extent, bytes, a, y, by, how, bits, with)                                                          \
+  .least_sm = sm, .edge = extent, .in_bytes = bytes, .in = a, .out = y, .scale = by, .compute = how, .mask = bits,     \
+  .fixed = with
+
 static const product_row product_rows[] = {
-    {HONE_ROOF_F64, 70, 4096, 8, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, 0x800fffff, 0x3fe00000},
-    {HONE_ROOF_F32, 70, 4096, 4, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x807fffff, 0x3f000000},
-    {HONE_ROOF_TF32, 80, 4096, 4, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 0x807fffff,
-     0x3f000000},
-    {HONE_ROOF_F16, 70, 8192, 2, CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x8fff8fff, 0x28002800},
-    {HONE_ROOF_BF16, 80, 8192, 2, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x83ff83ff, 0x3c003c00},
-    {HONE_ROOF_FP8, 89, 8192, 1, CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x8f8f8f8f, 0x30303030},
-    {HONE_ROOF_INT8, 75, 8192, 1, CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I, 0xffffffff, 0},
+    {HONE_ROOF_F64,
+     PRODUCT(70, 4096, 8, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, 0x800fffff, 0x3fe00000)},
+    {HONE_ROOF_F32, ADD_LOOP, .kernel = HN_CUDA_add_again_f32,
+     PRODUCT(70, 4096, 4, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x807fffff, 0x3f000000)},
+    {HONE_ROOF_TF32, UNIT_LOOP(4), .kernel = HN_CUDA_multiply_again_tf32,
+     PRODUCT(80, 4096, 4, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 0x807fffff, 0x3f000000)},
+    {HONE_ROOF_F16, UNIT_LOOP(2), .kernel = HN_CUDA_multiply_again_f16,
+     PRODUCT(70, 8192, 2, CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x8fff8fff, 0x28002800)},
+    {HONE_ROOF_BF16, UNIT_LOOP(2), .kernel = HN_CUDA_multiply_again_bf16,
+     PRODUCT(80, 8192, 2, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x83ff83ff, 0x3c003c00)},
+    {HONE_ROOF_FP8, UNIT_LOOP(1), .kernel = HN_CUDA_multiply_again_e4m3,
+     PRODUCT(89, 8192, 1, CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x8f8f8f8f, 0x30303030)},
+    {HONE_ROOF_INT8, UNIT_LOOP(1), .kernel = HN_CUDA_multiply_again_i8,
+     PRODUCT(75, 8192, 1, CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I, 0xffffffff, 0)},
 };
 
 /* Fills with different numbers: zeros need less power and run faster than data. What the host made is doubled. */
@@ -177,12 +221,16 @@ static bool multiply(const bed *b, const void *of) {
                                     (cudaStream_t)b->stream->stream) == CUBLAS_STATUS_SUCCESS;
 }
 
-static void measure_products(const bed *b) {
-  for (size_t i = 0; b->unit->lt_library && i < sizeof product_rows / sizeof *product_rows; ++i) {
-    product p = {.row = &product_rows[i]};
-    const double edge = p.row->edge;
-    if (b->unit->sm < p.row->least_sm || !fill(b, p.row->mask, p.row->fixed)) continue;
-    if (make_product(b, &p)) measure(b, p.row->roof, 2 * edge * edge * edge, multiply, &p);
+static void measure_operations(const bed *b) {
+  for (size_t i = 0; i < sizeof product_rows / sizeof *product_rows; ++i) {
+    const product_row *row = &product_rows[i];
+    product p = {.row = row};
+    const double edge = row->edge;
+    if (b->unit->sm < row->least_sm || !fill(b, row->mask, row->fixed)) continue;
+    if (row->loop && (row->loop_sm == 0 || row->loop_sm == b->unit->sm))
+      measure(b, row->roof, row->loop_operations * b->unit->facts.threads, row->loop, row);
+    if (!b->unit->lt_library) continue;
+    if (make_product(b, &p)) measure(b, row->roof, 2 * edge * edge * edge, multiply, &p);
     drop_product(b, &p);
   }
 }
@@ -203,9 +251,12 @@ hone_status hn_cuda_measure(hone_unit *unit) {
   if (status == HONE_OK) status = hn_cuda_stream(unit, 2, &b.stream);
   if (status == HONE_OK && !fill(&b, 0x807fffff, 0x3f000000)) status = HONE_DEVICE;
   if (status == HONE_OK) {
+    const size_t held = resident_bytes(unit), all = b.memory.bytes;
+    memset(unit->facts.roofs, 0, sizeof unit->facts.roofs);
     measure(&b, HONE_ROOF_MEMORY, 2 * (double)copy_bytes, copy, NULL);
-    if (resident_bytes(unit)) measure(&b, HONE_ROOF_L2, PASSES * (double)resident_bytes(unit), read_again, NULL);
-    measure_products(&b);
+    measure(&b, HONE_ROOF_MEMORY, (double)all, read_again, &all);
+    if (held) measure(&b, HONE_ROOF_L2, PASSES * (double)held, read_again, &held);
+    measure_operations(&b);
   }
   if (b.stream) hn_cuda_drop(b.stream);
   if (b.workspace.bytes) (void)unit->driver->api.cuMemFree(b.workspace.address);

@@ -14,6 +14,9 @@ typedef __half f16;
 typedef __nv_bfloat16 bf16;
 typedef unsigned char u8;
 typedef signed char i8;
+struct e4m3 { /* is multiplied alone */
+  unsigned char bits;
+};
 typedef float tf32; /* f32 as it lies in memory; products round it to ten bits behind the point */
 
 /* A file with a line `held: f16 bf16` is compiled once for each of them: `held` is the type, and its kernels are named

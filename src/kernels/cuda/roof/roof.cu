@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roof.cu - reads of a buffer again and again, past the multiprocessors' own caches: how fast the L2 cache is. */
+/* roof.cu - reads of a buffer, once or again and again, past the multiprocessors' own caches: how fast memory and the
+ * L2 cache are; and what the units for f32 do at most. */
 #define THREADS 256
 #define AHEAD 8
 
@@ -24,4 +25,21 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
   }
   if (all == 0xffffffffu) *sink = all;
+}
+
+/* Eight sums a thread, each eight times a round: sixty-four fused multiplications and additions. */
+extern "C" __global__ void __launch_bounds__(512) hn_add_again_f32(unsigned rounds, float *sink) {
+  enum { SUMS = 8, TIMES = 8 };
+  float v[SUMS];
+#pragma unroll
+  for (int i = 0; i < SUMS; ++i) v[i] = (float)(threadIdx.x + i * 37 + blockIdx.x) * 1e-3f;
+  for (unsigned round = 0; round < rounds; ++round)
+#pragma unroll
+    for (int t = 0; t < TIMES; ++t)
+#pragma unroll
+      for (int i = 0; i < SUMS; ++i) v[i] = fmaf(v[i], 0.9999f, 1e-4f);
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < SUMS; ++i) sum += v[i];
+  if (sum == 12345.678f) *sink = sum;
 }

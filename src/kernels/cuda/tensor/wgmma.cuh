@@ -234,6 +234,12 @@ __device__ __forceinline__ void multiply_group<tf32, 256>(float (&c)[128], unsig
                : OPERANDS_256(FLOATS)
                : "l"(a), "l"(b));
 }
+template <>
+__device__ __forceinline__ void multiply_group<e4m3, 256>(float (&c)[128], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 {" REGISTERS_128 "}, %128, %129, 1, 1, 1;"
+               : OPERANDS_256(FLOATS)
+               : "l"(a), "l"(b));
+}
 template <typename T, int N>
 __device__ __forceinline__ void multiply_group(int (&c)[N / 2], unsigned long long a, unsigned long long b);
 template <>

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sm: 90a */
+/* units.cu - how fast the units for matrices are: products of what lies in shared memory, again and again, by two
+ * warpgroups a multiprocessor. Elsewhere the kernels are empty, and nobody launches them. */
+#include "kernels/cuda/tensor/tensor.cuh"
+#include "kernels/cuda/tensor/wgmma.cuh"
+
+enum { COLUMNS = 256, ROW_BYTES = 128, LEFT = 2 * 64 * ROW_BYTES, RIGHT = COLUMNS * ROW_BYTES };
+
+/* bits: LEFT + RIGHT bytes, numbers of the type that differ, as zeros need less power. Each round is four products of
+ * 64 x 256 by 32 bytes of k, for each warpgroup. sink is written only where a sum is what it never is. */
+template <typename T>
+__device__ __forceinline__ void multiply_again(const uint4 *bits, unsigned rounds, unsigned *sink) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(1024) unsigned char memory[];
+  for (int i = threadIdx.x; i < (LEFT + RIGHT) / 16; i += blockDim.x) ((uint4 *)memory)[i] = bits[i];
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  const unsigned long long a = matrix_at(shared_at(memory) + threadIdx.x / 128 * 64 * ROW_BYTES);
+  const unsigned long long b = matrix_at(shared_at(memory) + LEFT);
+  typename kind_of<T>::sum v[COLUMNS / 2];
+#pragma unroll
+  for (int i = 0; i < COLUMNS / 2; ++i) v[i] = 0;
+  for (unsigned round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (int i = 0; i < COLUMNS / 2; ++i) pin_sum(v[i]);
+    group_begin();
+#pragma unroll
+    for (int k = 0; k < 4; ++k) multiply_group<T, COLUMNS>(v, a + k * 2, b + k * 2);
+    group_commit();
+    group_wait<1>();
+  }
+  group_wait<0>();
+#pragma unroll
+  for (int i = 0; i < COLUMNS / 2; ++i) {
+    pin_sum(v[i]);
+    if (v[i] == (typename kind_of<T>::sum) - 123456.75f) *sink = i;
+  }
+#endif
+}
+
+#define UNITS(type)                                                                                                    \
+  extern "C" __global__ void __launch_bounds__(256)                                                                    \
+      hn_multiply_again_##type(const uint4 *bits, unsigned rounds, unsigned *sink) {                                   \
+    multiply_again<type>(bits, rounds, sink);                                                                          \
+  }
+UNITS(tf32)
+UNITS(f16)
+UNITS(bf16)
+UNITS(i8)
+UNITS(e4m3)
