@@ -8,7 +8,7 @@
 #include "kernels/cpu/simd.inc.h"
 
 enum { PANEL = HN_NBITS_PANEL, DIGITS = HN_NBITS_DIGITS, WORD = PANEL * 4 /* bytes of a vector */ };
-enum { WIDE = HN_NBITS_BESIDE };
+enum { WIDE = HN_NBITS_BESIDE, STREAMS = 2, MOST = STREAMS * WIDE };
 
 /* The factor that makes |x| <= most less than 2^22 (a power of two), and 2^22 / that. */
 HN_INLINE float scale_of(float most, float *unit) {
@@ -139,36 +139,44 @@ HN_INLINE vf whole(const vi *digits, const int fits) {
   return v_fma(vf_from(digits[2]), v_set(65536.0F), lower);
 }
 
+/* Panels whose weights lie in one or two places: memory gives more where two are read in turns. */
+typedef struct places {
+  int64_t panel[STREAMS];
+  const char *packed[STREAMS]; /* of the current block */
+} places;
+
 /* One block of some panels' channels, 16 each, for some rows. */
-HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_t row, int64_t b, const int wide,
-                         const int rows, const int bits, const int fits, const int asks,
+HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const places *of, int64_t row, int64_t b, const int streams,
+                         const int wide, const int rows, const int bits, const int fits, const int asks,
                          vf (*total)[HN_NBITS_DOT_ROWS]) {
   const int64_t at = row * g->blocks + b, row_step = g->blocks * DIGITS * g->block;
   const int8_t *x = g->digits + at * DIGITS * g->block;
-  const char *zeros = packed + wide * WORD, *words = g->packs_zeros ? zeros + wide * WORD : zeros;
+  const int64_t to_words = (g->packs_zeros ? 2 : 1) * wide * WORD;
   const vi nibbles = vi_set(0x0f0f0f0f);
-  vi sums[WIDE][HN_NBITS_DOT_ROWS][DIGITS], word[WIDE], half[WIDE];
-  start(g, zeros, at, wide, rows, sums);
-  for (int64_t i = 0; i < g->block; i += 32 / bits, words += wide * WORD) {
+  vi sums[MOST][HN_NBITS_DOT_ROWS][DIGITS], word[MOST], half[MOST];
+  HN_UNROLL
+  for (int s = 0; s < streams; ++s) start(g, of->packed[s] + wide * WORD, at, wide, rows, sums + s * wide);
+  for (int64_t i = 0, offset = to_words; i < g->block; i += 32 / bits, offset += wide * WORD) {
     HN_UNROLL
-    for (int p = 0; p < wide; ++p) {
-      if (asks) _mm_prefetch(words + p * WORD + g->ahead, _MM_HINT_T0);
-      word[p] = vi_load((const int32_t *)(const void *)(words + p * WORD));
+    for (int p = 0; p < streams * wide; ++p) {
+      const char *words = of->packed[p / wide] + offset + p % wide * WORD;
+      if (asks) _mm_prefetch(words + g->ahead, _MM_HINT_T0);
+      word[p] = vi_load((const int32_t *)(const void *)words);
     }
     if (bits != 4) {
-      dots(word, x + i, row_step, g->block, wide, rows, sums);
+      dots(word, x + i, row_step, g->block, streams * wide, rows, sums);
       continue;
     }
     HN_UNROLL
-    for (int p = 0; p < wide; ++p) half[p] = vi_and(word[p], nibbles);
-    dots(half, x + i, row_step, g->block, wide, rows, sums);
+    for (int p = 0; p < streams * wide; ++p) half[p] = vi_and(word[p], nibbles);
+    dots(half, x + i, row_step, g->block, streams * wide, rows, sums);
     HN_UNROLL
-    for (int p = 0; p < wide; ++p) half[p] = vi_and(vi_right(word[p], 4), nibbles);
-    dots(half, x + i + 4, row_step, g->block, wide, rows, sums);
+    for (int p = 0; p < streams * wide; ++p) half[p] = vi_and(vi_right(word[p], 4), nibbles);
+    dots(half, x + i + 4, row_step, g->block, streams * wide, rows, sums);
   }
   HN_UNROLL
-  for (int p = 0; p < wide; ++p) {
-    const vf scale = v_load((const float *)(const void *)(packed + p * WORD));
+  for (int p = 0; p < streams * wide; ++p) {
+    const vf scale = v_load((const float *)(const void *)(of->packed[p / wide] + p % wide * WORD));
     HN_UNROLL
     for (int r = 0; r < rows; ++r) {
       total[p][r] = v_fma(whole(sums[p][r], fits), scale * v_set(g->units[at + r * g->blocks]), total[p][r]);
@@ -176,21 +184,26 @@ HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_
   }
 }
 
-HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t row, const int wide, const int rows,
-                          const int bits, const int fits, const int asks) {
+HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, places of, int64_t row, const int streams, const int wide,
+                          const int rows, const int bits, const int fits, const int asks) {
   const int64_t bytes = hn_gemm_nbits_block_bytes(g);
-  const char *packed = g->packed + panel * g->blocks * bytes;
-  vf total[WIDE][HN_NBITS_DOT_ROWS];
+  vf total[MOST][HN_NBITS_DOT_ROWS];
   HN_UNROLL
-  for (int p = 0; p < wide; ++p) {
+  for (int s = 0; s < streams; ++s) of.packed[s] = g->packed + of.panel[s] * g->blocks * bytes;
+  HN_UNROLL
+  for (int p = 0; p < streams * wide; ++p) {
+    const vf begin = g->bias ? v_load(g->bias + (of.panel[p / wide] + p % wide) * PANEL) : v_set(0.0F);
     HN_UNROLL
-    for (int r = 0; r < rows; ++r) total[p][r] = g->bias ? v_load(g->bias + (panel + p) * PANEL) : v_set(0.0F);
+    for (int r = 0; r < rows; ++r) total[p][r] = begin;
   }
-  for (int64_t b = 0; b < g->blocks; ++b, packed += wide * bytes)
-    add_block(g, packed, row, b, wide, rows, bits, fits, asks, total);
+  for (int64_t b = 0; b < g->blocks; ++b) {
+    add_block(g, &of, row, b, streams, wide, rows, bits, fits, asks, total);
+    HN_UNROLL
+    for (int s = 0; s < streams; ++s) of.packed[s] += wide * bytes;
+  }
   HN_UNROLL
-  for (int p = 0; p < wide; ++p) {
-    const int64_t channel = (panel + p) * PANEL, left = g->n - channel;
+  for (int p = 0; p < streams * wide; ++p) {
+    const int64_t channel = (of.panel[p / wide] + p % wide) * PANEL, left = g->n - channel;
     HN_UNROLL
     for (int r = 0; r < rows; ++r) {
       float *y = g->y + (row + r) * g->n + channel;
@@ -205,16 +218,21 @@ HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t ro
 /* Weights stay in the caches for all rows. */
 HN_INLINE void all_rows(const hn_gemm_nbits_dots *g, int64_t panel, const int wide, const int bits, const int fits,
                         const int asks) {
+  const places of = {.panel = {panel}};
   int64_t row = 0;
   for (; g->m - row >= HN_NBITS_DOT_ROWS; row += HN_NBITS_DOT_ROWS)
-    panel_rows(g, panel, row, wide, HN_NBITS_DOT_ROWS, bits, fits, asks);
-  for (; row < g->m; ++row) panel_rows(g, panel, row, wide, 1, bits, fits, asks);
+    panel_rows(g, of, row, 1, wide, HN_NBITS_DOT_ROWS, bits, fits, asks);
+  for (; row < g->m; ++row) panel_rows(g, of, row, 1, wide, 1, bits, fits, asks);
 }
 
+/* Of one row the first half of the pairs go beside the second. */
 HN_INLINE void panels(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, const int bits, const int fits,
                       const int asks) {
-  const int64_t count = hn_gemm_nbits_dots_panels(g);
-  for (int64_t unit = begin; unit < end; ++unit) {
+  const int64_t count = hn_gemm_nbits_dots_panels(g), whole_end = end < count / WIDE ? end : count / WIDE;
+  const int64_t beside = g->m == 1 && whole_end > begin ? (whole_end - begin) / STREAMS : 0;
+  for (int64_t unit = begin; unit < begin + beside; ++unit)
+    panel_rows(g, (places){.panel = {unit * WIDE, (unit + beside) * WIDE}}, 0, STREAMS, WIDE, 1, bits, fits, asks);
+  for (int64_t unit = begin + STREAMS * beside; unit < end; ++unit) {
     if (count - unit * WIDE >= WIDE)
       all_rows(g, unit * WIDE, WIDE, bits, fits, asks);
     else

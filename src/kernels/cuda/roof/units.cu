@@ -39,13 +39,27 @@ __device__ __forceinline__ void multiply_again(const uint4 *bits, unsigned round
 #endif
 }
 
-#define UNITS(type)                                                                                                    \
-  extern "C" __global__ void __launch_bounds__(256)                                                                    \
-      hn_multiply_again_##type(const uint4 *bits, unsigned rounds, unsigned *sink) {                                   \
-    multiply_again<type>(bits, rounds, sink);                                                                          \
-  }
-UNITS(tf32)
-UNITS(f16)
-UNITS(bf16)
-UNITS(i8)
-UNITS(e4m3)
+extern "C" __global__ void __launch_bounds__(256)
+    hn_multiply_again_tf32(const uint4 *bits, unsigned rounds, unsigned *sink) {
+  multiply_again<tf32>(bits, rounds, sink);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hn_multiply_again_f16(const uint4 *bits, unsigned rounds, unsigned *sink) {
+  multiply_again<f16>(bits, rounds, sink);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hn_multiply_again_bf16(const uint4 *bits, unsigned rounds, unsigned *sink) {
+  multiply_again<bf16>(bits, rounds, sink);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hn_multiply_again_i8(const uint4 *bits, unsigned rounds, unsigned *sink) {
+  multiply_again<i8>(bits, rounds, sink);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hn_multiply_again_e4m3(const uint4 *bits, unsigned rounds, unsigned *sink) {
+  multiply_again<e4m3>(bits, rounds, sink);
+}
