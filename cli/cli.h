@@ -106,6 +106,7 @@ typedef struct cli_tool {
   const char *machine; /* a described one that device stands for; NULL: this one */
   int width;           /* columns of tables */
   bool color_out, terminal_err, verbose, quiet, progress_shown;
+  bool inputs_told;   /* what inputs hold was said, of the first session */
   double progress_ms; /* when the bar was drawn */
   char next[4608];    /* the command that is named at the end; "": none */
   cli_subject subject;

@@ -37,14 +37,18 @@ static void print_work(const hone_engine_summary *s, uint64_t weights_bytes) {
 }
 
 static void print_schedule(const hone_engine *engine, int schedule) {
+  enum { NAMED = 4 }; /* inputs */
   hone_engine_summary s = HONE_SIZED(hone_engine_summary);
   hone_port_info port = HONE_SIZED(hone_port_info);
   if (hone_engine_summarize_schedule(engine, schedule, &s) != HONE_OK) return;
   printf("  schedule %d for", schedule);
-  for (int i = 0; hone_engine_schedule_input(engine, schedule, i, &port) == HONE_OK; ++i) {
-    printf("%s %s ", i ? "," : "", port.name);
+  int count = 0;
+  for (; hone_engine_schedule_input(engine, schedule, count, &port) == HONE_OK; ++count) {
+    if (count >= NAMED) continue;
+    printf("%s %s ", count ? "," : "", port.name);
     cli_print_shape(stdout, &port.opt);
   }
+  if (count > NAMED) printf(" and %d more", count - NAMED);
   printf(": ");
   print_work(&s, s.schedule_weights_bytes);
   printf("\n");

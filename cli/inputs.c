@@ -177,8 +177,26 @@ static int fill_one(cli_tool *cli, const cli_model *model, const hone_port_info 
   else if ((status = hone_session_copy_in(session, port->name, &tensor)) != HONE_OK)
     code = cli_fail_session(cli, session, status);
   hone_tensor_free(cli->context, &tensor);
-  if (code == CLI_EXIT_OK) cli_note(cli, "input %s: random numbers, seed %llu", port->name, (unsigned long long)seed);
   return code;
+}
+
+/* Which inputs hold random numbers: once, and not each of many. */
+static void tell_inputs(cli_tool *cli, const cli_model *model, hone_session *session, uint64_t seed) {
+  enum { NAMED = 3 };
+  const int count = hone_engine_input_count(model->engine), schedules = hone_engine_schedule_count(model->engine);
+  hone_port_info port = HONE_SIZED(hone_port_info);
+  int filled = 0;
+  if (cli->inputs_told) return;
+  cli->inputs_told = true;
+  for (int i = 0; i < count; ++i) {
+    if (cli_engine_input(cli, model->engine, i, &port) != HONE_OK || find_input(model, port.name)) continue;
+    if (filled++ < NAMED)
+      cli_note(cli, "input %s: random numbers, seed %llu", port.name, (unsigned long long)(seed + (uint64_t)i));
+  }
+  if (filled > NAMED) cli_note(cli, "and %d more inputs: random numbers, seeds likewise", filled - NAMED);
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
+  hone_session_get_stats(session, &stats);
+  if (schedules > 1) cli_note(cli, "these shapes run by schedule %d of %d, from 0 on", stats.schedule, schedules);
 }
 
 int cli_fill_inputs(cli_tool *cli, const cli_model *model, hone_session *session) {
@@ -198,9 +216,6 @@ int cli_fill_inputs(cli_tool *cli, const cli_model *model, hone_session *session
     const int code = fill_one(cli, model, &port, session, seed + (uint64_t)i);
     if (code != CLI_EXIT_OK) return code;
   }
-  hone_session_stats stats = HONE_SIZED(hone_session_stats);
-  hone_session_get_stats(session, &stats);
-  const int schedules = hone_engine_schedule_count(model->engine);
-  if (schedules > 1) cli_note(cli, "these shapes run by schedule %d of %d, from 0 on", stats.schedule, schedules);
+  tell_inputs(cli, model, session, seed);
   return CLI_EXIT_OK;
 }
