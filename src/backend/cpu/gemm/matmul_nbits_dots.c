@@ -6,7 +6,6 @@
 
 #ifndef HONE_NO_AVX /* no other instruction set has such products; the other rows are in matmul_nbits.c */
 enum { PANEL = HN_NBITS_PANEL, LINE = 64 };
-enum { FETCHED = 8 << 10 /* bytes of weights that are on their way while a row becomes digits */ };
 /* Bytes that the loop asks for ahead: on Emerald Rapids products wait for memory a quarter less with 4 KiB, on Zen 4
  * they take twice as long with any, so that each machine measures. */
 enum { AHEAD = 4 << 10 };
@@ -185,9 +184,10 @@ static void row_body(void *arg, int worker, int64_t begin, int64_t end) {
   place_digits(j->s, &g, own + LINE);
   if (!*own) {
     const int64_t pair_bytes = HN_NBITS_BESIDE * g.blocks * hn_gemm_nbits_block_bytes(&g);
-    const char *own_weights = g.packed + begin * pair_bytes, *behind = g.packed + j->s->bias_at;
-    for (int64_t at = 0; at < (end - begin) * pair_bytes && at < FETCHED && at < behind - own_weights; at += LINE)
-      __builtin_prefetch(own_weights + at, 0, 2);
+    const int64_t beside = hn_gemm_nbits_beside(&g, begin, end);
+    g.fetched[0] = g.packed + begin * pair_bytes;
+    g.fetched[1] = g.fetched[0] + beside * pair_bytes;
+    g.fetched_lines = beside * pair_bytes / LINE;
     j->s->row->digits(&g, 0, 1);
     *own = 1;
   }

@@ -62,6 +62,9 @@ typedef struct hn_gemm_nbits_dots {
   int32_t zero;                   /* of all weights, where none are packed */
   int32_t packs_zeros;
   int32_t ahead; /* bytes: weights that far on are asked for; 0: the core alone looks ahead */
+  /* Weights that come from memory while x becomes digits: from two places, so many lines of 64 bytes of each. */
+  const char *fetched[2];
+  int64_t fetched_lines; /* 0: none */
 } hn_gemm_nbits_dots;
 
 static inline int64_t hn_gemm_nbits_dots_panels(const hn_gemm_nbits_dots *g) {
@@ -70,6 +73,12 @@ static inline int64_t hn_gemm_nbits_dots_panels(const hn_gemm_nbits_dots *g) {
 
 static inline int64_t hn_gemm_nbits_block_bytes(const hn_gemm_nbits_dots *g) { /* of a panel */
   return HN_NBITS_PANEL * (4 + (g->packs_zeros ? 4 : 0) + g->block * g->bits / 8);
+}
+
+/* Of one row so many of the pairs [begin, end) go beside as many, which stand behind them; what is left goes alone. */
+static inline int64_t hn_gemm_nbits_beside(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
+  const int64_t whole = hn_gemm_nbits_dots_panels(g) / HN_NBITS_BESIDE, last = end < whole ? end : whole;
+  return g->m == 1 && last > begin ? (last - begin) / 2 : 0;
 }
 
 /* Rows [begin, end) of x. */

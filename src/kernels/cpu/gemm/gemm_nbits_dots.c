@@ -84,8 +84,16 @@ static void digits_of(const hn_gemm_nbits_dots *g, int64_t row, int64_t b) {
 }
 
 void HN_SIMD_NAME(hn_gemm_nbits_digits)(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
+  enum { LINE = 64, LINES = 8 }; /* of a place for each block: as fast as memory gives them */
+  int64_t line = 0;
   for (int64_t row = begin; row < end; ++row)
-    for (int64_t b = 0; b < g->blocks; ++b) digits_of(g, row, b);
+    for (int64_t b = 0; b < g->blocks; ++b) {
+      for (int i = 0; i < LINES && line < g->fetched_lines; ++i, ++line) {
+        _mm_prefetch(g->fetched[0] + line * LINE, _MM_HINT_T1);
+        _mm_prefetch(g->fetched[1] + line * LINE, _MM_HINT_T1);
+      }
+      digits_of(g, row, b);
+    }
 }
 
 /* sum + w . the four digits in each lane of x. As text: compilers keep copies of sums beside them. */
@@ -228,8 +236,7 @@ HN_INLINE void all_rows(const hn_gemm_nbits_dots *g, int64_t panel, const int wi
 /* Of one row the first half of the pairs go beside the second. */
 HN_INLINE void panels(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, const int bits, const int fits,
                       const int asks) {
-  const int64_t count = hn_gemm_nbits_dots_panels(g), whole_end = end < count / WIDE ? end : count / WIDE;
-  const int64_t beside = g->m == 1 && whole_end > begin ? (whole_end - begin) / STREAMS : 0;
+  const int64_t count = hn_gemm_nbits_dots_panels(g), beside = hn_gemm_nbits_beside(g, begin, end);
   for (int64_t unit = begin; unit < begin + beside; ++unit)
     panel_rows(g, (places){.panel = {unit * WIDE, (unit + beside) * WIDE}}, 0, STREAMS, WIDE, 1, bits, fits, asks);
   for (int64_t unit = begin + STREAMS * beside; unit < end; ++unit) {
