@@ -107,7 +107,7 @@ static void put_queue(hn_json_writer *w, const hn_profile *p) {
   hn_json_put_real(w, "gap_ms", q->gap_ns * 1e-6);
   hn_json_put_real(w, "beside_ms", q->beside_ns * 1e-6);
   hn_json_put_real(w, "span_ms", q->span_ns * 1e-6);
-  hn_json_put_real(w, "launch_ms", q->launch_ns * 1e-6);
+  if (q->launch_ns > 0) hn_json_put_real(w, "launch_ms", q->launch_ns * 1e-6);
   hn_json_put_int(w, "replays", q->replays);
   hn_json_put_real(w, "apart_ms", q->apart_ns * 1e-6);
   hn_json_put_real(w, "h2d_ms", q->to_device_ns * 1e-6);

@@ -121,14 +121,14 @@ static void write_queue(const hn_profile *p, hn_text *out) {
     hn_text_printf(
         out, "untraced    %.4f ms on the device by marks around copies and replay: %+.1f %% from the above\n",
         p->options->unprofiled_device_ns * 1e-6, hn_percent(p->options->unprofiled_device_ns - q->span_ns, q->span_ns));
-  if (q->replays > 0)
+  if (q->launch_ns > 0)
     hn_text_printf(out,
                    "launch      %.4f ms to give the device %d %s and to wait, measured by replays of next to nothing\n",
                    q->launch_ns * 1e-6, q->replays, q->replays == 1 ? "replay" : "replays");
   if (p->options->unprofiled_ns > 0)
     hn_text_printf(
         out, "host        %.4f ms more are of a run that is not traced: the host's side of copies, steps and marks\n",
-        (p->host_ns - q->launch_ns) * 1e-6);
+        (p->host_ns > q->launch_ns ? p->host_ns - q->launch_ns : 0) * 1e-6);
   if (q->unknown > 0)
     hn_text_printf(out, "            %lld pieces of work in %lld runs belong to no step that could be told\n",
                    (long long)q->unknown, (long long)q->runs);

@@ -208,8 +208,8 @@ hone_status hn_profile_begin(hone_session *session);
 /* What a traced device did in the run that just ended: samples of its steps, begins and ends of those in replays
  * (run/activities.c). */
 hone_status hn_profile_activities(hone_session *session, int64_t begin_ns);
-/* How long it takes to give a device a replay and to wait for it, but for its work (run/launch.c). Not while it is
- * traced. */
+/* How long it takes to give a device a replay and to wait for it, but for its work (run/launch.c). 0: its
+ * backend records launches alone. Not while it is traced. */
 hone_status hn_profile_launch(hone_session *session, int device, double *out_ns);
 /* Turns the tracing of the first device with memory of its own on or off, and records instances anew. */
 hone_status hn_profile_trace(hone_session *session, bool on);

@@ -45,7 +45,7 @@ typedef struct job {
   size_t bytes;
   int slot, step, lane;
   hone_activity_kind activity; /* of a copy, and */
-  bool within;                 /* it stays on the device: only such ones are recorded */
+  bool within;                 /* it stays on the device: only such ones are recorded, by unit 0 alone */
   const struct hone_replay *replay;
   void (*function)(void *user);
   void *user;
@@ -291,8 +291,8 @@ static hone_status wait(hone_stream *stream) {
 static hone_status give(hone_stream *stream, job *j) {
   j->step = stream->step;
   if (stream->recording) {
-    const bool recorded =
-        j->kind == JOB_LAUNCH || j->kind == JOB_MARK || j->kind == JOB_AFTER || (j->kind == JOB_COPY && j->within);
+    const bool recorded = j->kind == JOB_LAUNCH || j->kind == JOB_MARK || j->kind == JOB_AFTER ||
+                          (j->kind == JOB_COPY && j->within && stream->unit->late);
     if (!recorded || stream->recording->count == MAX_JOBS) return HONE_INTERNAL;
     j->lane = stream->lane;
     stream->recording->jobs[stream->recording->count++] = *j;

@@ -3,6 +3,7 @@
  * read and write counted; bytes of the L2 cache by reads of what it holds; operations by loops over registers and
  * shared memory, and by cuBLASLt's products, when it is there, both of random-like numbers. The best of several. */
 #include "backend/cuda/product/gemm.h"
+#include "kernels/cuda/args.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,7 +90,7 @@ typedef struct product_row {
   uint32_t mask, fixed; /* of 32 random bits: numbers of this type near one, of any sign and fraction */
 } product_row;
 
-enum { ADD_ROUNDS = 4000, ADD_THREADS = 512, ADDS = 64, UNIT_ROUNDS = 2000, UNIT_THREADS = 256, UNIT_BYTES = 48 << 10 };
+enum { ADD_ROUNDS = 4000, UNIT_ROUNDS = 2000 };
 
 /* Fused multiplications and additions of registers (roof.cu). */
 static bool add_again(const bed *b, const void *of) {
@@ -97,8 +98,8 @@ static bool add_again(const bed *b, const void *of) {
   uint64_t sink = b->workspace.address;
   unsigned turns = ADD_ROUNDS;
   void *arguments[] = {&turns, &sink};
-  return hn_cuda_launch(b->stream, row->kernel, (hn_cuda_grid){(unsigned)b->unit->facts.threads, 1, 1}, ADD_THREADS,
-                        arguments) == HONE_OK;
+  return hn_cuda_launch(b->stream, row->kernel, (hn_cuda_grid){(unsigned)b->unit->facts.threads, 1, 1},
+                        HN_ROOF_ADD_THREADS, arguments) == HONE_OK;
 }
 
 /* Products on the units for matrices, of what lies in shared memory (units.cu). */
@@ -107,15 +108,16 @@ static bool multiply_again(const bed *b, const void *of) {
   uint64_t bits = b->memory.address, sink = b->workspace.address;
   unsigned turns = UNIT_ROUNDS;
   void *arguments[] = {&bits, &turns, &sink};
-  const hn_cuda_shape shape = {
-      .grid = {(unsigned)b->unit->facts.threads, 1, 1}, .threads = UNIT_THREADS, .shared_bytes = UNIT_BYTES};
+  const hn_cuda_shape shape = {.grid = {(unsigned)b->unit->facts.threads, 1, 1},
+                               .threads = HN_ROOF_GROUPS * 128,
+                               .shared_bytes = (HN_ROOF_GROUPS * 64 + HN_ROOF_COLUMNS) * HN_ROOF_ROW_BYTES};
   return hn_cuda_launch_shaped(b->stream, row->kernel, &shape, arguments) == HONE_OK;
 }
 
-#define ADD_LOOP .loop = add_again, .loop_operations = 2.0 * ADDS * ADD_ROUNDS * ADD_THREADS
-/* Four products a round and warpgroup, of 64 x 256 by 32 bytes. */
+#define ADD_LOOP .loop = add_again, .loop_operations = 2.0 * HN_ROOF_ADDS * HN_ROOF_ADD_THREADS * ADD_ROUNDS
 #define UNIT_LOOP(bytes)                                                                                               \
-  .loop = multiply_again, .loop_sm = 90, .loop_operations = 2.0 * 2 * 4 * 64 * 256 * (32.0 / (bytes)) * UNIT_ROUNDS
+  .loop = multiply_again, .loop_sm = 90,                                                                               \
+  .loop_operations = 2.0 * HN_ROOF_GROUPS * HN_ROOF_PRODUCTS * 64 * HN_ROOF_COLUMNS * (32.0 / (bytes)) * UNIT_ROUNDS
 #define PRODUCT(sm, extent, bytes, a, y, by, how, bits, with)                                                          \
   .least_sm = sm, .edge = extent, .in_bytes = bytes, .in = a, .out = y, .scale = by, .compute = how, .mask = bits,     \
   .fixed = with

@@ -162,6 +162,13 @@ typedef struct hn_cuda_byte_pair {
   float a_ratio, b_ratio, shift, a_zero, b_zero, low, high;
 } hn_cuda_byte_pair;
 
+/* Below HN_CUDA_ROUNDED a float added to HN_CUDA_ROUNDING is rounded to an integer, half to even. */
+enum { HN_CUDA_ROUNDED = 1 << 22, HN_CUDA_ROUNDING = 3 << 22 };
+/* What the loops of roof/ do in a round: each thread's multiplications and additions; each warpgroup's products of
+ * 64 x HN_ROOF_COLUMNS by 32 bytes of k. */
+enum { HN_ROOF_ADDS = 64, HN_ROOF_ADD_THREADS = 512 };
+enum { HN_ROOF_PRODUCTS = 4, HN_ROOF_GROUPS = 2, HN_ROOF_COLUMNS = 256, HN_ROOF_ROW_BYTES = 128 };
+
 /* How sums of bytes become bytes (tensor/bytes.cuh): rounded, `zero` added, held within low and high (bounded: these
  * are narrower than the type); with a residual, the sum of both by their ratios and shift, held within its own bounds.
  */

@@ -31,7 +31,7 @@ function showHead() {
   ];
   byId("totals").append(...list.filter(Boolean));
   const parts = [traced ? `On the device a run is ${ms(p.queue.span_ms - p.queue.gap_ms)} ms of layers and ${ms(p.queue.gap_ms)} ms of gaps between them; ` +
-    `${ms(p.queue.launch_ms)} ms are ${p.queue.replays === 1 ? "its launch" : `its ${p.queue.replays} launches`}, ${ms(Math.max(0, p.queue.host_ms - p.queue.launch_ms))} ms the host's side of copies and steps.` :
+    `${ms(p.queue.launch_ms || 0)} ms are ${p.queue.replays === 1 ? "its launch" : `its ${p.queue.replays} launches`}, ${ms(Math.max(0, p.queue.host_ms - (p.queue.launch_ms || 0)))} ms the host's side of copies and steps.` :
     `A mean run of ${ms(p.mean_ms)} ms is ${ms(p.layer_sum_ms)} ms of layers and ${ms(p.between_layers_ms)} ms between them.`];
   if (p.unprofiled_ms && !traced) {
     const cost = 100 * (p.median_ms / p.unprofiled_ms - 1);

@@ -6,8 +6,7 @@
 #include <string.h>
 
 /* Below it a kernel rounds by one addition (kernels/cuda/tensor/bytes.cuh). */
-static const double most_scaled = 4194304;
-enum { rounding = 12582912 };
+static const double most_scaled = HN_CUDA_ROUNDED;
 
 int hn_cuda_byte_at(const hone_tensor *constant, int64_t i) {
   const int64_t at = hn_cuda_elements(&constant->type.shape) == 1 ? 0 : i;
@@ -129,7 +128,7 @@ static const char *read_sum(const hone_query *query, hn_cuda_bytes *q) {
   q->residual_ratio = (float)hn_cuda_attr_float(query->attrs, "residual_ratio", 1);
   q->shift = (float)hn_cuda_attr_float(query->attrs, "sum_shift", 0);
   q->sum_bounded = hn_cuda_byte_bounds(query, "sum_low", "sum_high", &q->sum_low, &q->sum_high);
-  q->own_top = (float)(rounding + q->high - q->zero) / 256;
+  q->own_top = (float)(HN_CUDA_ROUNDING + q->high - q->zero) / 256;
   q->own_span = (float)(q->high - q->low) / 256;
   q->residual_256th = q->residual_ratio / 256;
   q->shift_256th = q->shift / 256;
@@ -187,7 +186,6 @@ static bool is_plain_factor(double value) { return value == 0 || fabs(value) > 1
 /* Do the short steps of tensor/bytes.cuh give the same? */
 static bool ends_soon(const hone_query *query, const hn_cuda_tensor_plan *p, int64_t depth, hn_cuda_read_channel *read,
                       const int32_t *begins, const float *scales) {
-  enum { MOST = 4194304 };
   const hn_cuda_bytes *q = &p->args.bytes;
   if (p->residual && (q->sum_bounded || (p->type == HN_CUDA_TENSOR_U8 && q->low > 0))) return false;
   if (p->residual &&
@@ -196,7 +194,8 @@ static bool ends_soon(const hone_query *query, const hn_cuda_tensor_plan *p, int
   for (int64_t c = 0; c < (int64_t)p->args.n * p->groups; ++c) {
     const int64_t sizes = sum_of(query, c, depth, read, true), sum = sum_of(query, c, depth, read, false);
     const int64_t most = p->type == HN_CUDA_TENSOR_I8 ? 128 * sizes : 255 * (sizes + llabs(sum)) / 2; /* of one sign */
-    if (most >= MOST || llabs((long long)begins[c]) > MOST || !is_plain_factor(scales[c])) return false;
+    if (most >= HN_CUDA_ROUNDED || llabs((long long)begins[c]) > HN_CUDA_ROUNDED || !is_plain_factor(scales[c]))
+      return false;
   }
   return true;
 }
@@ -220,10 +219,10 @@ void hn_cuda_bytes_vectors(const hone_query *query, const hn_cuda_byte_ports *at
   if (!p->lasts) return;
   const bool soon = ends_soon(query, p, depth, read, begins, scales), from_zero = starts_at_zero(p);
   for (int64_t c = 0; soon && c < outputs; ++c) {
-    const float begin = (float)(begins[c] - rounding);
+    const float begin = (float)(begins[c] - HN_CUDA_ROUNDING);
     memcpy(&begins[c], &begin, sizeof begin);
     if (from_zero) scales[c] /= 256;
   }
-  if (soon) begins[2 * p->args.scales_at] = 0x3f800000; /* 1.0 */
+  begins[2 * p->args.scales_at] = soon;
   for (int64_t c = 0; c < 2 * (int64_t)p->args.scales_at; c += GROUP) spread(begins + c);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* roof.cu - reads of a buffer, once or again and again, past the multiprocessors' own caches: how fast memory and the
  * L2 cache are; and what the units for f32 do at most. */
+#include "kernels/cuda/args.h"
+
 #define THREADS 256
 #define AHEAD 8
 
@@ -28,8 +30,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 /* Eight sums a thread, each eight times a round: sixty-four fused multiplications and additions. */
-extern "C" __global__ void __launch_bounds__(512) hn_add_again_f32(unsigned rounds, float *sink) {
-  enum { SUMS = 8, TIMES = 8 };
+extern "C" __global__ void __launch_bounds__(HN_ROOF_ADD_THREADS) hn_add_again_f32(unsigned rounds, float *sink) {
+  enum { SUMS = 8, TIMES = HN_ROOF_ADDS / SUMS };
   float v[SUMS];
 #pragma unroll
   for (int i = 0; i < SUMS; ++i) v[i] = (float)(threadIdx.x + i * 37 + blockIdx.x) * 1e-3f;

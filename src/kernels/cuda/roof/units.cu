@@ -5,10 +5,11 @@
 #include "kernels/cuda/tensor/tensor.cuh"
 #include "kernels/cuda/tensor/wgmma.cuh"
 
-enum { COLUMNS = 256, ROW_BYTES = 128, LEFT = 2 * 64 * ROW_BYTES, RIGHT = COLUMNS * ROW_BYTES };
+enum { COLUMNS = HN_ROOF_COLUMNS, ROW_BYTES = HN_ROOF_ROW_BYTES };
+enum { LEFT = HN_ROOF_GROUPS * 64 * ROW_BYTES, RIGHT = COLUMNS * ROW_BYTES };
 
-/* bits: LEFT + RIGHT bytes, numbers of the type that differ, as zeros need less power. Each round is four products of
- * 64 x 256 by 32 bytes of k, for each warpgroup. sink is written only where a sum is what it never is. */
+/* bits: LEFT + RIGHT bytes, numbers of the type that differ, as zeros need less power. Each round is as args.h says.
+ * sink is written only where a sum is what it never is. */
 template <typename T>
 __device__ __forceinline__ void multiply_again(const uint4 *bits, unsigned rounds, unsigned *sink) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -26,7 +27,7 @@ __device__ __forceinline__ void multiply_again(const uint4 *bits, unsigned round
     for (int i = 0; i < COLUMNS / 2; ++i) pin_sum(v[i]);
     group_begin();
 #pragma unroll
-    for (int k = 0; k < 4; ++k) multiply_group<T, COLUMNS>(v, a + k * 2, b + k * 2);
+    for (int k = 0; k < HN_ROOF_PRODUCTS; ++k) multiply_group<T, COLUMNS>(v, a + k * 2, b + k * 2);
     group_commit();
     group_wait<1>();
   }
@@ -39,27 +40,27 @@ __device__ __forceinline__ void multiply_again(const uint4 *bits, unsigned round
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(HN_ROOF_GROUPS * 128)
     hn_multiply_again_tf32(const uint4 *bits, unsigned rounds, unsigned *sink) {
   multiply_again<tf32>(bits, rounds, sink);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(HN_ROOF_GROUPS * 128)
     hn_multiply_again_f16(const uint4 *bits, unsigned rounds, unsigned *sink) {
   multiply_again<f16>(bits, rounds, sink);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(HN_ROOF_GROUPS * 128)
     hn_multiply_again_bf16(const uint4 *bits, unsigned rounds, unsigned *sink) {
   multiply_again<bf16>(bits, rounds, sink);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(HN_ROOF_GROUPS * 128)
     hn_multiply_again_i8(const uint4 *bits, unsigned rounds, unsigned *sink) {
   multiply_again<i8>(bits, rounds, sink);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(HN_ROOF_GROUPS * 128)
     hn_multiply_again_e4m3(const uint4 *bits, unsigned rounds, unsigned *sink) {
   multiply_again<e4m3>(bits, rounds, sink);
 }

@@ -5,6 +5,7 @@
 #ifndef HN_KERNELS_CUDA_BYTES_CUH
 #define HN_KERNELS_CUDA_BYTES_CUH
 
+#include "kernels/cuda/args.h"
 #include "kernels/cuda/half.cuh"
 
 /* Values of a row of a stage and of sixteen bytes; vectors of numbers for each channel: biases, or what sums begin with
@@ -42,9 +43,8 @@ __device__ __forceinline__ void multiply_add<i8>(int (&c)[4], const unsigned (&a
 
 /* ---- requantising ---- */
 
-/* Below 2^22 a float added to this one is rounded to an integer, half to even, which is then the lower bits' two's
- * complement. Who launches has made sure of that bound. */
-#define ROUNDING 12582912.0f
+/* A rounded integer is the lower bits' two's complement. Who launches has made sure of the bound. */
+#define ROUNDING ((float)HN_CUDA_ROUNDING)
 #define ROUNDING_BITS 0x4b400000
 
 /* Held within the type and put side by side, the first lowest. */

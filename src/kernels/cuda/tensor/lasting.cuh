@@ -298,7 +298,7 @@ template <typename T, typename C>
 __device__ __forceinline__ void multiply_tiles(const float *bias, bool adds, const hn_cuda_tensor &a, unsigned shared,
                                                int units) {
   const lasting_buffers<C> buffers(shared);
-  const bool soon = sizeof(T) == 1 && bias[2 * a.scales_at] != 0;
+  const bool soon = sizeof(T) == 1 && ((const int *)bias)[2 * a.scales_at] != 0;
   lasting_sums<T, C> sums;
   ring<C::ST> s;
   ring<C::NB> b;

@@ -67,12 +67,6 @@ template <int N> __device__ __forceinline__ void store_wait() { /* until all but
 }
 __device__ __forceinline__ void store_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 __device__ __forceinline__ void buffer_written() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-__device__ __forceinline__ void group_meet(int group) { /* the threads of a warpgroup, of two */
-  if (group == 0)
-    asm volatile("bar.sync 1, 128;" ::: "memory");
-  else
-    asm volatile("bar.sync 2, 128;" ::: "memory");
-}
 
 /* Two values, between two others; NaN stays. */
 template <typename T> __device__ __forceinline__ unsigned bounded(unsigned v, unsigned low, unsigned high);
