@@ -111,6 +111,10 @@ typedef struct hone_launch {
   void *native_stream;
   /* How many rows a session's states hold (hone_session_set_state_length); NULL where a session has none. */
   const int64_t *state_length;
+  /* What the next call with HONE_TACTIC_STREAMS reads, in this run or in the next one: threads that wait may fetch the
+   * begins of their parts into their caches meanwhile. NULL: unknown. */
+  const void *next_packed;
+  size_t next_bytes;
 } hone_launch;
 
 /* An input and the output that continues it: past keys and all keys. */
@@ -130,7 +134,8 @@ enum {                             /* flags */
        /* its states' outputs are the inputs and new rows behind them on axis 2: where they are one memory, which has
         * room for the input's rows, launch writes the new ones alone, from row hone_launch.state_length on */
        HONE_TACTIC_APPENDS = 256,
-       HONE_TACTIC_IN_PLACE = 16 /* output 0 may be the memory of any input of the same type and byte size */
+       HONE_TACTIC_STREAMS = 512, /* it reads what was packed once; of T threads the t-th reads the t-th part */
+       HONE_TACTIC_IN_PLACE = 16  /* output 0 may be the memory of any input of the same type and byte size */
 };
 
 typedef struct hone_tactic {

@@ -25,6 +25,9 @@ enum {
   RANGES_PER_THREAD = 4, /* few enough to be cheap, enough that a slow core delays by a quarter of its share */
   SPIN_DEFAULT_US = 100,
   PAUSES_PER_CLOCK = 32,
+  LINE_BYTES = 64,
+  FETCH_LINES = 2,             /* at a time, of each half: who comes to a loop late holds up the others */
+  FETCH_MOST_BYTES = 64 << 10, /* of each half: some microseconds of one core's bandwidth, an eighth of its cache */
   WORKER_STACK_BYTES = 8 << 20,
   PAUSES_BEFORE_YIELD = 4096, /* some 50 us: then another process probably has the worker's core */
 };
@@ -68,7 +71,17 @@ struct hn_crew {
   hn_pool_log *log;         /* NULL: nobody wants to know who did what */
 
   _Alignas(64) atomic_uint_fast64_t gate;
+
+  /* hn_pool_fetch's; not told together, which does not matter: what is fetched in vain is no fault. */
+  _Alignas(64) _Atomic(const char *) fetched;
+  atomic_size_t fetched_bytes;
 };
+
+/* How much of that a thread has asked for. */
+typedef struct fetching {
+  const char *of;
+  size_t done;
+} fetching;
 
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -148,13 +161,29 @@ static void sleep_once(hn_crew *crew, uint64_t loop_done) {
   pthread_mutex_unlock(&crew->mutex);
 }
 
+/* The next lines of both halves of this thread's part; false: there are no more. */
+static bool fetch_some(hn_crew *crew, int number, fetching *f) {
+  const char *of = atomic_load_explicit(&crew->fetched, memory_order_relaxed);
+  if (f->of != of) *f = (fetching){.of = of};
+  if (!of) return false;
+  const size_t half = atomic_load_explicit(&crew->fetched_bytes, memory_order_relaxed) / (size_t)crew->threads / 2;
+  if (f->done >= (half < FETCH_MOST_BYTES ? half : FETCH_MOST_BYTES)) return false;
+  const char *at = of + 2 * half * (size_t)number + f->done;
+  for (int line = 0; line < FETCH_LINES; ++line) {
+    __builtin_prefetch(at + line * LINE_BYTES, 0, 2);
+    __builtin_prefetch(at + half + line * LINE_BYTES, 0, 2);
+  }
+  f->done += FETCH_LINES * LINE_BYTES;
+  return true;
+}
+
 /* True when an open gate was seen before the spin time ran out. */
-static bool spin(hn_crew *crew, uint64_t loop_done) {
+static bool spin(hn_crew *crew, uint64_t loop_done, int number, fetching *f) {
   const int64_t end_ns = crew->spin_ns > 0 ? hn_clock_ns() + crew->spin_ns : 0;
   do {
     for (int i = 0; i < PAUSES_PER_CLOCK; ++i) {
       if (is_news(atomic_load_explicit(&crew->gate, memory_order_relaxed), loop_done)) return true;
-      if (crew->spin_ns > 0) pause_briefly();
+      if (crew->spin_ns > 0 && !fetch_some(crew, number, f)) pause_briefly();
     }
     if (atomic_load_explicit(&crew->stop, memory_order_relaxed)) return false;
   } while (end_ns != 0 && hn_clock_ns() < end_ns);
@@ -165,8 +194,9 @@ static void *worker_main(void *arg) {
   const worker *self = arg;
   hn_crew *crew = self->crew;
   uint64_t loop_done = 0;
+  fetching f = {0};
   while (!atomic_load(&crew->stop)) {
-    if (!spin(crew, loop_done)) {
+    if (!spin(crew, loop_done, self->number, &f)) {
       sleep_once(crew, loop_done);
       continue;
     }
@@ -291,6 +321,12 @@ hone_status hn_pool_create(hone_diagnostics *diag, hn_allocator allocator, int t
   }
   *out = &crew->self;
   return HONE_OK;
+}
+
+void hn_pool_fetch(hn_pool *pool, const void *at, size_t bytes) {
+  if (!pool) return;
+  atomic_store_explicit(&pool->crew->fetched_bytes, bytes, memory_order_relaxed);
+  atomic_store_explicit(&pool->crew->fetched, at, memory_order_relaxed);
 }
 
 int hn_pool_threads(const hn_pool *pool) { return pool ? pool->crew->threads : 1; }

@@ -59,6 +59,10 @@ int hn_pool_threads(const hn_pool *pool); /* 1 for NULL */
 typedef void (*hn_pool_body)(void *arg, int worker, int64_t begin, int64_t end);
 void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg);
 
+/* What threads that wait may bring into their caches until the next call of this: of T threads the t-th the begin of
+ * its part, and of the second half of it. Nothing of it is read, so it may be freed at any time. at NULL: nothing. */
+void hn_pool_fetch(hn_pool *pool, const void *at, size_t bytes);
+
 /* ---- a few threads of a pool that work at the same time and may wait for each other (team.c) ----
  * For loops whose every step needs all of the step before, where a dispatch a step would cost more than the step. */
 typedef struct hn_team hn_team;

@@ -178,6 +178,23 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
   return HONE_OK;
 }
 
+/* Behind the last such call of a run comes the first one of the next. */
+static void tell_next_weights(hn_instance *instance) {
+  const hn_plan *plan = instance->plan;
+  const int count = plan->blocks[0].step_count;
+  int next = -1;
+  for (int i = 2 * count - 1; i >= 0; --i) {
+    const hn_plan_step *step = &plan->steps[i % count];
+    if (step->kind != HN_STEP_CALL || !step->packed_bytes || !(step->tactic->flags & HONE_TACTIC_STREAMS)) continue;
+    hone_launch *launch = &instance->steps[i % count].launch;
+    if (next >= 0 && plan->steps[next].device == step->device) {
+      launch->next_packed = instance->steps[next].launch.packed;
+      launch->next_bytes = plan->steps[next].packed_bytes;
+    }
+    next = i % count;
+  }
+}
+
 static hone_status prepare_steps(hone_session *session, hn_instance *instance) {
   const hn_plan *plan = instance->plan;
   size_t *scratch_bytes = HN_NEW(&instance->arena, size_t, plan->device_count);
@@ -185,6 +202,7 @@ static hone_status prepare_steps(hone_session *session, hn_instance *instance) {
   for (int s = 0; s < plan->step_count; ++s)
     HN_TRY_NOTE(&session->diag, prepare_step(session, instance, s, &scratch_bytes[plan->steps[s].device]),
                 "while preparing step %s", plan->steps[s].name);
+  tell_next_weights(instance);
   for (int d = 0; d < plan->device_count; ++d) {
     const size_t lane_bytes = plan->lanes > 1 ? (scratch_bytes[d] + 255) / 256 * 256 : scratch_bytes[d];
     HN_TRY(hn_memory_alloc(session->engine->devices[d], lane_bytes * (size_t)plan->lanes, &instance->device_scratch[d],

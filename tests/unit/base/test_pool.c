@@ -340,6 +340,22 @@ static void test_log(void **state) {
     }
 }
 
+/* Waiting threads only ask for memory: what is told may be gone, or have never been. */
+static void test_fetch(void **state) {
+  (void)state;
+  hn_pool *pool = make(4, 0);
+  hn_pool_fetch(NULL, pool, 64);
+  for (int i = 0; i < 300; ++i) {
+    char *gone = malloc(1 << 20);
+    hn_pool_fetch(pool, i % 3 == 0 ? gone : i % 3 == 1 ? (const char *)64 : NULL, i % 2 ? 1 << 20 : SIZE_MAX);
+    free(gone);
+    check_loop(pool, 1 + i, 1);
+    const int64_t end_ns = hn_clock_ns() + 20000;
+    while (hn_clock_ns() < end_ns) continue;
+  }
+  hn_pool_destroy(pool);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_index_once),
@@ -353,6 +369,7 @@ int main(void) {
       cmocka_unit_test(test_pinning),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_log),
+      cmocka_unit_test(test_fetch),
       cmocka_unit_test(test_allocation_faults),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

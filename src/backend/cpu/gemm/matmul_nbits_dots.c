@@ -206,6 +206,7 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   g->zero = *(const int32_t *)(const void *)(g->packed + s->zero_at);
   if (s->own_bytes) {
     for (int i = 0; i < hn_pool_threads(pool); ++i) j.scratch[(size_t)i * s->own_bytes] = 0;
+    hn_pool_fetch(pool, launch->next_packed, launch->next_bytes);
     hn_pool_run(pool, pairs_of(g), s->grain, row_body, &j);
     return HONE_OK;
   }
@@ -221,7 +222,7 @@ static const row_kernel vnni = {hn_gemm_nbits_dots_avx512_vnni, hn_gemm_nbits_di
 const hone_tactic hn_tactics_cpu_matmul_nbits_dots[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.matmul_nbits.f32.avx512_vnni", .version = 3, .op = "matmul_nbits",
-     .isa = HONE_ISA_AVX512_VNNI, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4 | 8 | 16, .plan = plan,
-     .variants = variants, .pack = pack, .launch = launch, .kernel = &vnni},
+     .isa = HONE_ISA_AVX512_VNNI, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_STREAMS, .pack_mask = 2 | 4 | 8 | 16,
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch, .kernel = &vnni},
 #endif
     {0}};
