@@ -221,6 +221,10 @@ static const tile lasting_tiles[] = {
     {128, 256, 2, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_256_2}, 1, 0, 0},
     {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_pair_128_4}, 1, 0, 2},
     {128, 256, 2, 320, {0, 0, HN_CUDA_lasting_u8_256_2, HN_CUDA_lasting_i8_256_2}, 0, 4, 0},
+    {192, 128, 4, 448, {HN_CUDA_tall_f16_128_4, HN_CUDA_tall_bf16_128_4}, 1, 0, 0},
+    {192, 192, 3, 448, {HN_CUDA_tall_f16_192_3, HN_CUDA_tall_bf16_192_3}, 1, 0, 0},
+    {192, 128, 4, 448, {HN_CUDA_tall_f16_pair_128_4, HN_CUDA_tall_bf16_pair_128_4}, 1, 0, 2},
+    {192, 192, 3, 448, {HN_CUDA_tall_f16_pair_192_3, HN_CUDA_tall_bf16_pair_192_3}, 1, 0, 2},
 };
 static const tile short_tiles[] = {
     {128, 64, 7, 320, {0, 0, HN_CUDA_short_u8_64_7, HN_CUDA_short_i8_64_7}, 0, 2, 0},

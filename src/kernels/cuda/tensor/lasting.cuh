@@ -7,9 +7,11 @@
 #include "kernels/cuda/tensor/tensor.cuh"
 #include "kernels/cuda/tensor/wgmma.cuh"
 
-/* deep: bytes of a row of a stage. box: columns of the boxes that are stored, of 64 rows each. */
-template <typename T, int bn, int stages, int buffers, int pair = 1, int depth = 128> struct lasting_tile {
-  static constexpr int P = pair, G = 2, BM = 128, BN = bn, ST = stages, NB = buffers, deep = depth;
+/* deep: bytes of a row of a stage. groups: warpgroups that multiply, of 64 rows each. box: columns of the boxes that
+ * are stored, of 64 rows each. */
+template <typename T, int bn, int stages, int buffers, int pair = 1, int depth = 128, int groups = 2>
+struct lasting_tile {
+  static constexpr int P = pair, G = groups, BM = 64 * groups, BN = bn, ST = stages, NB = buffers, deep = depth;
   static constexpr int row = deep / (int)sizeof(T);
   static constexpr int box = sizeof(T) == 4 ? 32 : sizeof(T) == 1 && BN % 128 == 0 ? 128 : 64;
   static constexpr int boxes = BN / box, box_bytes = 64 * box * (int)sizeof(T);
@@ -97,8 +99,8 @@ __device__ __forceinline__ void ready_buffer(const hn_cuda_lasting_maps &maps, c
   const lasting_place<C> p(a, unit);
   barrier_expect(barrier, C::buffer);
 #pragma unroll
-  for (int i = 0; i < C::boxes * 2; ++i)
-    copy_rows(of.at(at) + i * C::box_bytes, &maps.residual, barrier, p.n0 + i / 2 * C::box, p.m0 + i % 2 * 64);
+  for (int i = 0; i < C::boxes * C::G; ++i)
+    copy_rows(of.at(at) + i * C::box_bytes, &maps.residual, barrier, p.n0 + i / C::G * C::box, p.m0 + i % C::G * 64);
 }
 
 /* One thread stores what was written, and readies buffers again: who requantises neither stores nor waits for it. */
@@ -113,8 +115,8 @@ __device__ __forceinline__ void store_tiles(const hn_cuda_lasting_maps &maps, co
     const lasting_place<C> p(a, unit);
     barrier_wait(buffers.written + b.at * 8, b.parity);
 #pragma unroll
-    for (int i = 0; i < C::boxes * 2; ++i)
-      store_rows(&maps.y, buffers.at(b.at) + i * C::box_bytes, p.n0 + i / 2 * C::box, p.m0 + i % 2 * 64);
+    for (int i = 0; i < C::boxes * C::G; ++i)
+      store_rows(&maps.y, buffers.at(b.at) + i * C::box_bytes, p.n0 + i / C::G * C::box, p.m0 + i % C::G * 64);
     store_commit();
     store_wait<0>();
     ready_buffer<C>(maps, a, buffers, b.at, adds, unit + C::NB * step, units);
@@ -192,7 +194,7 @@ template <typename T, typename C> struct lasting_sums {
   __device__ __forceinline__ void put_halves(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a,
                                              int n0) {
     const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + (lane >> 2);
-    const unsigned to = buffer + threadIdx.x / 128 * 8192 + row * 128 + ((row & 7) << 4) + (lane & 3) * 4;
+    const unsigned to = buffer + threadIdx.x / 128 * C::box_bytes + row * 128 + ((row & 7) << 4) + (lane & 3) * 4;
     const unsigned low = narrow_two<T>(a.alpha, a.alpha), high = narrow_two<T>(a.beta, a.beta);
 #pragma unroll
     for (int j = 0; j < C::BN / 8; ++j) {
@@ -200,7 +202,7 @@ template <typename T, typename C> struct lasting_sums {
       const float2 more = n < a.n ? *(const float2 *)(bias + n) : make_float2(0, 0); /* padded to eights */
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const unsigned at = (to ^ (j % 8 << 4)) + j / 8 * 16384 + half * 1024;
+        const unsigned at = (to ^ (j % 8 << 4)) + j / 8 * (C::G * C::box_bytes) + half * 1024;
         float first = v[j * 4 + half * 2] + more.x, second = v[j * 4 + half * 2 + 1] + more.y;
         if (adds) {
           unsigned two;
@@ -226,7 +228,7 @@ template <typename T, typename C> struct lasting_sums {
       const float2 more = n < a.n ? *(const float2 *)(bias + n) : make_float2(0, 0); /* padded to eights */
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const unsigned at = to + (chunk << 4) + j / 4 * (2 * C::box_bytes) + half * 1024;
+        const unsigned at = to + (chunk << 4) + j / 4 * (C::G * C::box_bytes) + half * 1024;
         float first = v[j * 4 + half * 2] + more.x, second = v[j * 4 + half * 2 + 1] + more.y;
         if (adds) {
           float2 residual;
@@ -255,7 +257,7 @@ template <typename T, typename C> struct lasting_sums {
     for (int g = 0; g < C::BN / 64; ++g) {
       const int column = g * 64 + (lane & 3) * 16, n = n0 + column, chunk = column % C::box / 16;
       const int from = n0 + g * 64 < a.scales_at ? n0 + g * 64 + (lane & 3) * 4 : 0;
-      const unsigned at = to + g * 64 / C::box * 2 * C::box_bytes + ((chunk ^ mix) << 4);
+      const unsigned at = to + g * 64 / C::box * C::G * C::box_bytes + ((chunk ^ mix) << 4);
       unsigned out[2][4] = {};
       if (adds)
 #pragma unroll
