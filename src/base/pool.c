@@ -168,10 +168,10 @@ static bool fetch_some(hn_crew *crew, int number, fetching *f) {
   if (!of) return false;
   const size_t half = atomic_load_explicit(&crew->fetched_bytes, memory_order_relaxed) / (size_t)crew->threads / 2;
   if (f->done >= (half < FETCH_MOST_BYTES ? half : FETCH_MOST_BYTES)) return false;
-  const char *at = of + 2 * half * (size_t)number + f->done;
-  for (int line = 0; line < FETCH_LINES; ++line) {
-    __builtin_prefetch(at + line * LINE_BYTES, 0, 2);
-    __builtin_prefetch(at + half + line * LINE_BYTES, 0, 2);
+  uintptr_t at = (uintptr_t)of + 2 * half * (size_t)number + f->done; /* as a number: nothing may lie there */
+  for (int line = 0; line < FETCH_LINES; ++line, at += LINE_BYTES) {
+    __builtin_prefetch((const void *)at, 0, 2);
+    __builtin_prefetch((const void *)(at + half), 0, 2);
   }
   f->done += FETCH_LINES * LINE_BYTES;
   return true;

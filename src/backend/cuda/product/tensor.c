@@ -205,6 +205,9 @@ static const tile bulk_tiles[] = {
          HN_CUDA_lasting_i8_##name},                                                                                   \
         halves, bytes, pair                                                                                            \
   }
+/* No buffers: what is stored comes from registers. */
+#define STRAIGHT_TILE(rows, columns, stages, threads, name)                                                            \
+  { rows, columns, stages, threads, {HN_CUDA_tall_f16_straight_##name, HN_CUDA_tall_bf16_straight_##name}, 0, 0, 0 }
 static const tile lasting_tiles[] = {
     LASTING_TILE(64, 3, 2, 4, 0, 64_3),
     LASTING_TILE(64, 6, 5, 8, 0, 64_6),
@@ -223,8 +226,9 @@ static const tile lasting_tiles[] = {
     {128, 256, 2, 320, {0, 0, HN_CUDA_lasting_u8_256_2, HN_CUDA_lasting_i8_256_2}, 0, 4, 0},
     {192, 128, 4, 448, {HN_CUDA_tall_f16_128_4, HN_CUDA_tall_bf16_128_4}, 1, 0, 0},
     {192, 192, 3, 448, {HN_CUDA_tall_f16_192_3, HN_CUDA_tall_bf16_192_3}, 1, 0, 0},
-    {192, 128, 4, 448, {HN_CUDA_tall_f16_pair_128_4, HN_CUDA_tall_bf16_pair_128_4}, 1, 0, 2},
-    {192, 192, 3, 448, {HN_CUDA_tall_f16_pair_192_3, HN_CUDA_tall_bf16_pair_192_3}, 1, 0, 2},
+    STRAIGHT_TILE(192, 128, 5, 448, 128_5),
+    STRAIGHT_TILE(192, 192, 4, 448, 192_4),
+    STRAIGHT_TILE(128, 256, 4, 320, 256_4),
 };
 static const tile short_tiles[] = {
     {128, 64, 7, 320, {0, 0, HN_CUDA_short_u8_64_7, HN_CUDA_short_i8_64_7}, 0, 2, 0},
@@ -280,6 +284,10 @@ static bool is_of_bytes(const hn_cuda_tensor_plan *p) {
 static bool is_of_floats(const hn_cuda_tensor_plan *p) { return p->type == HN_CUDA_TENSOR_TF32; }
 static int element_bytes(const hn_cuda_tensor_plan *p) { return is_of_bytes(p) ? 1 : is_of_floats(p) ? 4 : 2; }
 static int tiles_of(int extent, int size) { return (extent + size - 1) / size; }
+/* A residual comes through buffers. */
+static bool takes_residual(const hn_cuda_tensor_plan *p, const choices *way, const tile *t) {
+  return !p->residual || !way->lasts || is_of_bytes(p) || t->buffers > 0;
+}
 static int64_t tile_count(const hn_cuda_tensor_plan *p, const tile *t) {
   const int together = t->pair ? t->pair : 1;
   return (int64_t)tiles_of(p->args.m, t->rows * together) * together * tiles_of(p->args.n, t->columns) * p->groups;
@@ -353,7 +361,7 @@ static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const til
   const double waits = ceil(blocks / UNITS / beside) * (first + turns * turn);
   const double works = (blocks > UNITS ? blocks / UNITS : 1) * (turns * busy + area / 1.75);
   if (way->lasts)
-    return (t->buffers > 1 ? works : works * 1.1) *
+    return (t->buffers != 1 ? works : works * 1.1) *
            (t->pair ? 1.05 : 1); /* one buffer: nothing is loaded while it is stored; no pair was ever the faster */
   return (waits > works ? waits : works) + (split == 1 ? 0 : way->bulk ? 330 + 515 * split : 1424 + 568 * split);
 }
@@ -393,7 +401,7 @@ static int list_variants(const hone_query *query, const hn_cuda_tensor_plan *p, 
     for (size_t i = 0; i < sizeof splits / sizeof *splits; ++i) {
       const int split = splits[i];
       const int64_t tile_number = tile_count(p, &way.tiles[t]);
-      if (!way.tiles[t].kernels[p->type]) break;
+      if (!way.tiles[t].kernels[p->type] || !takes_residual(p, &way, &way.tiles[t])) break;
       if (split < way.least_split || split > way.most_split || tile_number > MOST_TILES) continue;
       if (split > 1 && (split > p->args.blocks || tile_number * split > 4 * UNITS)) break;
       if (shared_bytes(p, &way, &way.tiles[t], split, NULL) > MOST_SHARED) continue;
@@ -464,6 +472,7 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
     return "no such tile or split";
   const tile *t = &way.tiles[number];
   if (!t->kernels[p->type]) return "no such tile of its type";
+  if (!takes_residual(p, &way, t)) return "its residual needs a tile with buffers";
   a->split = split < a->blocks ? (int)split : a->blocks; /* other extents than were tuned for may need it */
   const int64_t shared = shared_bytes(p, &way, t, a->split, &a->residual_at);
   if (shared > MOST_SHARED || tile_count(p, t) > MOST_TILES) return "it is too large";
@@ -525,7 +534,7 @@ static hone_status launch_lasting(const hn_cuda_tensor_plan *p, hone_stream *str
                                   .box_columns = p->box_columns,
                                   .box_rows = BOX_ROWS,
                                   .stored = true};
-  hn_cuda_lasting_maps maps;
+  hn_cuda_lasting_maps maps = {.to = o->y};
   int adds = p->residual != 0;
   if (!map_image(p, api, o->x, &maps.x) || !map_weights(p, api, o->w, &maps.w) ||
       !hn_cuda_map_rows(api, &rows, o->y, &maps.y) ||

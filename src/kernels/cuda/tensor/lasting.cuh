@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lasting.cuh - the tiles of bulk.cuh by blocks that last: each takes one tile after the other, so that the next tiles'
  * boxes are copied while a tile is stored. Rows are stored as boxes, too, by a thread of its own, out of buffers into
- * which it copied residuals before. For many tiles; what follows the sums is a bound, or gelu. Two blocks of a cluster
- * may take tiles one below the other: they need the same weights, of which each copies half, into both. */
+ * which it copied residuals before; tiles without buffers store from registers, and have no residual. For many tiles;
+ * what follows the sums is a bound, or gelu. Two blocks of a cluster may take tiles one below the other: they need the
+ * same weights, of which each copies half, into both. */
 #include "kernels/cuda/tensor/maps.h"
 #include "kernels/cuda/tensor/tensor.cuh"
 #include "kernels/cuda/tensor/wgmma.cuh"
@@ -217,6 +218,50 @@ template <typename T, typename C> struct lasting_sums {
       }
     }
   }
+  /* Without a buffer: four lanes of a row change words until each has sixteen bytes side by side. */
+  __device__ __forceinline__ void store_halves(void *y, const float *bias, const hn_cuda_tensor &a, int m0, int n0) {
+    const int lane = threadIdx.x % 32, q = lane & 3, row = m0 + threadIdx.x / 32 * 16 + (lane >> 2);
+    const unsigned low = narrow_two<T>(a.alpha, a.alpha), high = narrow_two<T>(a.beta, a.beta);
+#pragma unroll
+    for (int g = 0; g < C::BN / 32; ++g) {
+      unsigned two[2][4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int n = n0 + g * 32 + j * 8 + q * 2;
+        const float2 more = n < a.n ? *(const float2 *)(bias + n) : make_float2(0, 0); /* padded to eights */
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const float *sum = v + (g * 4 + j) * 4 + half * 2;
+          float first = sum[0] + more.x, second = sum[1] + more.y;
+          if (a.act == HN_ACTIVATION_GELU) first = gelu_of_halves(first), second = gelu_of_halves(second);
+          two[half][j] = bounded<T>(narrow_two<T>(first, second), low, high);
+          if (n + 1 >= a.n) two[half][j] = n < a.n ? two[half][j] & 0xffff : 0; /* channels that are not there */
+        }
+      }
+      const int to_n = n0 + g * 32 + q * 8;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        change_words(two[half], q);
+        const int m = row + half * 8;
+        if (m < a.m && to_n < a.out_pitch)
+          *(uint4 *)((T *)y + (size_t)m * a.out_pitch + to_n) =
+              make_uint4(two[half][0], two[half][1], two[half][2], two[half][3]);
+      }
+    }
+  }
+  /* Word i of lane q becomes word q of lane i, of four lanes. */
+  static __device__ __forceinline__ void change_words(unsigned (&w)[4], int q) {
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+      const unsigned other = __shfl_xor_sync(0xffffffff, q & 1 ? w[i] : w[i + 1], 1);
+      w[i] = q & 1 ? other : w[i], w[i + 1] = q & 1 ? w[i + 1] : other;
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const unsigned other = __shfl_xor_sync(0xffffffff, q & 2 ? w[i] : w[i + 2], 2);
+      w[i] = q & 2 ? other : w[i], w[i + 2] = q & 2 ? w[i + 2] : other;
+    }
+  }
   /* The same of f32: a box has 32 columns, and a lane two of them, eight bytes. */
   __device__ __forceinline__ void put_floats(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a,
                                              int n0) {
@@ -297,6 +342,18 @@ template <typename T, typename C> struct lasting_sums {
 };
 
 template <typename T, typename C>
+__device__ __forceinline__ void multiply_and_store(void *y, const float *bias, const hn_cuda_tensor &a, unsigned shared,
+                                                   int units) {
+  lasting_sums<T, C> sums;
+  ring<C::ST> s;
+  for (int unit = blockIdx.x / C::P; unit < units; unit += gridDim.x / C::P) {
+    sums.multiply(shared, a.blocks, s, 0);
+    const lasting_place<C> p(a, unit);
+    sums.store_halves(y, bias, a, p.m0, p.n0);
+  }
+}
+
+template <typename T, typename C>
 __device__ __forceinline__ void multiply_tiles(const float *bias, bool adds, const hn_cuda_tensor &a, unsigned shared,
                                                int units) {
   const lasting_buffers<C> buffers(shared);
@@ -336,12 +393,15 @@ __device__ __forceinline__ void lasting_product(const hn_cuda_lasting_maps &maps
   if (C::P > 1) cluster_pushed(); /* the other's barriers are made */
   wait_for_previous();
   if (copier < 0) {
-    multiply_tiles<T, C>(bias, adds, a, shared, units);
+    if constexpr (C::NB > 0)
+      multiply_tiles<T, C>(bias, adds, a, shared, units);
+    else
+      multiply_and_store<T, C>(maps.to, bias, a, shared, units);
   } else if (copier == 0) {
     copy_stages<C>(maps, a, shared, units);
     let_next_begin();
   } else if (copier == 32) {
-    store_tiles<C>(maps, a, shared, adds, units);
+    if constexpr (C::NB > 0) store_tiles<C>(maps, a, shared, adds, units);
   }
   __syncwarp();
   if (C::P > 1) cluster_pushed(); /* the other still arrives here */

@@ -10,6 +10,7 @@ typedef struct hn_cuda_tensor_maps {
 } hn_cuda_tensor_maps;
 typedef struct hn_cuda_lasting_maps {
   CUtensorMap x, w, y, residual; /* no residual: y */
+  void *to;                      /* y's first element */
 } hn_cuda_lasting_maps;
 
 #endif
