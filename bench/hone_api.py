@@ -6,8 +6,8 @@ import os
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIBRARY = os.environ.get("HONE_LIB", os.path.join(ROOT, "build/release/libhone.so"))
 TOOL = os.environ.get("HONE_BIN", os.path.join(ROOT, "build/release/hone"))
+LIBRARY = os.environ.get("HONE_LIB", os.path.join(os.path.dirname(TOOL) or os.path.join(ROOT, "build/release"), "libhone.so"))
 DTYPES = {1: np.float32, 2: np.float16, 4: np.float64, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64, 9: np.uint8, 13: np.bool_}
 
 
@@ -34,6 +34,8 @@ class Hone:
     name = "hone"
 
     def __init__(self, path, threads=0, device="cpu", session_options=None):
+        if not os.path.exists(LIBRARY):
+            raise SystemExit(f"{LIBRARY}: there is no such file; make builds it, or HONE_LIB names another")
         self.lib = lib = ctypes.CDLL(LIBRARY)
         lib.hone_context_message.restype = ctypes.c_char_p
         lib.hone_session_message.restype = ctypes.c_char_p
