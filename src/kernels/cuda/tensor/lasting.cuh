@@ -191,6 +191,13 @@ template <typename T, typename C> struct lasting_sums {
     default: return put_bytes<REQUANTISE_ADDED_LAST, soon>(buffer, begins, a, n0);
     }
   }
+  /* What follows two sums side by side, from channel n on; those that are not there are zeros. */
+  static __device__ __forceinline__ unsigned end_two(float first, float second, unsigned low, unsigned high,
+                                                     const hn_cuda_tensor &a, int n) {
+    if (a.act == HN_ACTIVATION_GELU) first = gelu_of_halves(first), second = gelu_of_halves(second);
+    const unsigned two = bounded<T>(narrow_two<T>(first, second), low, high);
+    return n + 1 < a.n ? two : n < a.n ? two & 0xffff : 0;
+  }
   /* Biases, residual, bounds, and into the buffer, mixed as boxes are. */
   __device__ __forceinline__ void put_halves(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a,
                                              int n0) {
@@ -211,10 +218,7 @@ template <typename T, typename C> struct lasting_sums {
           const float2 wide = wide_two<T>(two);
           first += wide.x, second += wide.y;
         }
-        if (a.act == HN_ACTIVATION_GELU) first = gelu_of_halves(first), second = gelu_of_halves(second);
-        unsigned two = bounded<T>(narrow_two<T>(first, second), low, high);
-        if (n + 1 >= a.n) two = n < a.n ? two & 0xffff : 0; /* channels that are not there are zeros */
-        asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(two) : "memory");
+        asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(end_two(first, second, low, high, a, n)) : "memory");
       }
     }
   }
@@ -232,10 +236,7 @@ template <typename T, typename C> struct lasting_sums {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const float *sum = v + (g * 4 + j) * 4 + half * 2;
-          float first = sum[0] + more.x, second = sum[1] + more.y;
-          if (a.act == HN_ACTIVATION_GELU) first = gelu_of_halves(first), second = gelu_of_halves(second);
-          two[half][j] = bounded<T>(narrow_two<T>(first, second), low, high);
-          if (n + 1 >= a.n) two[half][j] = n < a.n ? two[half][j] & 0xffff : 0; /* channels that are not there */
+          two[half][j] = end_two(sum[0] + more.x, sum[1] + more.y, low, high, a, n);
         }
       }
       const int to_n = n0 + g * 32 + q * 8;
