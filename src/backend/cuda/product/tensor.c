@@ -8,6 +8,7 @@ enum {
   BIAS = 2,
   RESIDUAL = 3,
   BYTE_ROWS = 64,
+  STORED_ROWS = 64, /* of the boxes that are stored */
   MOST_SPLIT = 16,
   MOST_SHARED = 227 << 10,
   MOST_TILES = 1 << 20,
@@ -18,7 +19,7 @@ typedef struct tile {
   int rows, columns, stages, threads;
   hn_cuda_builtin kernels[HN_CUDA_TENSOR_TYPES]; /* 0: there is none */
   int buffers, byte_buffers;                     /* of blocks that last, of wider values and of bytes */
-  int pair;                                      /* blocks that last and share weights; 0: none do */
+  bool alternates;                               /* two teams take turns (alternating.cuh) */
 } tile;
 
 static const tile stage_tiles[] = {
@@ -30,7 +31,7 @@ static const tile stage_tiles[] = {
       HN_CUDA_tensor_i8_16_64_16_16, HN_CUDA_tensor_tf32_16_64_16_16},
      0,
      0,
-     0},
+     false},
     {32,
      32,
      6,
@@ -39,7 +40,7 @@ static const tile stage_tiles[] = {
       HN_CUDA_tensor_i8_32_32_16_16, HN_CUDA_tensor_tf32_32_32_16_16},
      0,
      0,
-     0},
+     false},
     {32,
      64,
      5,
@@ -48,7 +49,7 @@ static const tile stage_tiles[] = {
       HN_CUDA_tensor_i8_32_64_16_32, HN_CUDA_tensor_tf32_32_64_16_32},
      0,
      0,
-     0},
+     false},
     {64,
      32,
      5,
@@ -57,7 +58,7 @@ static const tile stage_tiles[] = {
       HN_CUDA_tensor_i8_64_32_32_16, HN_CUDA_tensor_tf32_64_32_32_16},
      0,
      0,
-     0},
+     false},
     {64,
      64,
      4,
@@ -66,7 +67,7 @@ static const tile stage_tiles[] = {
       HN_CUDA_tensor_i8_64_64_32_32, HN_CUDA_tensor_tf32_64_64_32_32},
      0,
      0,
-     0},
+     false},
     {128,
      64,
      3,
@@ -75,7 +76,7 @@ static const tile stage_tiles[] = {
       HN_CUDA_tensor_i8_128_64_32_32, HN_CUDA_tensor_tf32_128_64_32_32},
      0,
      0,
-     0},
+     false},
     {64,
      128,
      3,
@@ -84,7 +85,7 @@ static const tile stage_tiles[] = {
       HN_CUDA_tensor_i8_64_128_32_32, HN_CUDA_tensor_tf32_64_128_32_32},
      0,
      0,
-     0},
+     false},
     {128,
      128,
      3,
@@ -93,7 +94,7 @@ static const tile stage_tiles[] = {
       HN_CUDA_tensor_i8_128_128_64_32, HN_CUDA_tensor_tf32_128_128_64_32},
      0,
      0,
-     0},
+     false},
 };
 static const tile first_tiles[] = {
     {32,
@@ -104,7 +105,7 @@ static const tile first_tiles[] = {
       HN_CUDA_tensor_i8_first_32_64, HN_CUDA_tensor_tf32_first_32_64},
      0,
      0,
-     0},
+     false},
     {64,
      32,
      5,
@@ -113,7 +114,7 @@ static const tile first_tiles[] = {
       HN_CUDA_tensor_i8_first_64_32, HN_CUDA_tensor_tf32_first_64_32},
      0,
      0,
-     0},
+     false},
     {128,
      64,
      3,
@@ -122,7 +123,7 @@ static const tile first_tiles[] = {
       HN_CUDA_tensor_i8_first_128_64, HN_CUDA_tensor_tf32_first_128_64},
      0,
      0,
-     0},
+     false},
 };
 static const tile bulk_tiles[] = {
     {64,
@@ -133,7 +134,7 @@ static const tile bulk_tiles[] = {
       HN_CUDA_bulk_tf32_64_32_6},
      0,
      0,
-     0},
+     false},
     {64,
      64,
      5,
@@ -142,7 +143,7 @@ static const tile bulk_tiles[] = {
       HN_CUDA_bulk_tf32_64_64_5},
      0,
      0,
-     0},
+     false},
     {64,
      64,
      10,
@@ -151,7 +152,7 @@ static const tile bulk_tiles[] = {
       HN_CUDA_bulk_tf32_64_64_10},
      0,
      0,
-     0},
+     false},
     {64,
      128,
      4,
@@ -160,7 +161,7 @@ static const tile bulk_tiles[] = {
       HN_CUDA_bulk_tf32_64_128_4},
      0,
      0,
-     0},
+     false},
     {128,
      64,
      4,
@@ -169,7 +170,7 @@ static const tile bulk_tiles[] = {
       HN_CUDA_bulk_tf32_128_64_4},
      0,
      0,
-     0},
+     false},
     {128,
      128,
      3,
@@ -178,7 +179,7 @@ static const tile bulk_tiles[] = {
       HN_CUDA_bulk_tf32_128_128_3},
      0,
      0,
-     0},
+     false},
     {128,
      128,
      6,
@@ -187,7 +188,7 @@ static const tile bulk_tiles[] = {
       HN_CUDA_bulk_tf32_128_128_6},
      0,
      0,
-     0},
+     false},
     {128,
      256,
      4,
@@ -196,46 +197,43 @@ static const tile bulk_tiles[] = {
       HN_CUDA_bulk_tf32_128_256_4},
      0,
      0,
-     0},
+     false},
 };
-#define LASTING_TILE(columns, stages, halves, bytes, pair, name)                                                       \
+#define LASTING_TILE(columns, stages, halves, bytes, name)                                                             \
   {                                                                                                                    \
     128, columns, stages, 320,                                                                                         \
         {HN_CUDA_lasting_f16_##name, HN_CUDA_lasting_bf16_##name, HN_CUDA_lasting_u8_##name,                           \
          HN_CUDA_lasting_i8_##name},                                                                                   \
-        halves, bytes, pair                                                                                            \
+        halves, bytes, false                                                                                           \
   }
-/* No buffers: what is stored comes from registers. */
-#define STRAIGHT_TILE(rows, columns, stages, threads, name)                                                            \
-  { rows, columns, stages, threads, {HN_CUDA_tall_f16_straight_##name, HN_CUDA_tall_bf16_straight_##name}, 0, 0, 0 }
+#define ALTERNATING_TILE(rows, columns, stages, threads, name)                                                         \
+  { rows, columns, stages, threads, {HN_CUDA_alternating_f16_##name, HN_CUDA_alternating_bf16_##name}, 0, 0, true }
 static const tile lasting_tiles[] = {
-    LASTING_TILE(64, 3, 2, 4, 0, 64_3),
-    LASTING_TILE(64, 6, 5, 8, 0, 64_6),
-    LASTING_TILE(128, 4, 3, 6, 0, 128_4),
-    LASTING_TILE(256, 3, 1, 2, 0, 256_3),
-    LASTING_TILE(128, 4, 3, 6, 2, pair_128_4),
-    LASTING_TILE(256, 3, 1, 2, 2, pair_256_3),
-    LASTING_TILE(192, 4, 1, 2, 0, 192_4),
-    LASTING_TILE(192, 4, 1, 2, 2, pair_192_4),
-    {128, 128, 2, 320, {0, 0, HN_CUDA_lasting_u8_128_2, HN_CUDA_lasting_i8_128_2}, 0, 2, 0},
-    {128, 64, 6, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_64_6}, 2, 0, 0},
-    {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_128_4}, 1, 0, 0},
-    {128, 192, 3, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_192_3}, 1, 0, 0},
-    {128, 256, 2, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_256_2}, 1, 0, 0},
-    {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_pair_128_4}, 1, 0, 2},
-    {128, 256, 2, 320, {0, 0, HN_CUDA_lasting_u8_256_2, HN_CUDA_lasting_i8_256_2}, 0, 4, 0},
-    {192, 128, 4, 448, {HN_CUDA_tall_f16_128_4, HN_CUDA_tall_bf16_128_4}, 1, 0, 0},
-    {192, 192, 3, 448, {HN_CUDA_tall_f16_192_3, HN_CUDA_tall_bf16_192_3}, 1, 0, 0},
-    STRAIGHT_TILE(192, 128, 5, 448, 128_5),
-    STRAIGHT_TILE(192, 192, 4, 448, 192_4),
-    STRAIGHT_TILE(128, 256, 4, 320, 256_4),
+    LASTING_TILE(64, 3, 2, 4, 64_3),
+    LASTING_TILE(64, 6, 5, 8, 64_6),
+    LASTING_TILE(128, 4, 3, 6, 128_4),
+    LASTING_TILE(256, 3, 1, 2, 256_3),
+    LASTING_TILE(192, 4, 1, 2, 192_4),
+    {128, 128, 2, 320, {0, 0, HN_CUDA_lasting_u8_128_2, HN_CUDA_lasting_i8_128_2}, 0, 2, false},
+    {128, 64, 6, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_64_6}, 2, 0, false},
+    {128, 128, 4, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_128_4}, 1, 0, false},
+    {128, 192, 3, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_192_3}, 1, 0, false},
+    {128, 256, 2, 320, {[HN_CUDA_TENSOR_TF32] = HN_CUDA_lasting_tf32_256_2}, 1, 0, false},
+    {128, 256, 2, 320, {0, 0, HN_CUDA_lasting_u8_256_2, HN_CUDA_lasting_i8_256_2}, 0, 4, false},
+    {192, 128, 4, 448, {HN_CUDA_tall_f16_128_4, HN_CUDA_tall_bf16_128_4}, 1, 0, false},
+    {192, 192, 3, 448, {HN_CUDA_tall_f16_192_3, HN_CUDA_tall_bf16_192_3}, 1, 0, false},
+    ALTERNATING_TILE(128, 192, 5, 384, 128_192_5),
+    ALTERNATING_TILE(192, 128, 5, 384, 192_128_5),
+    ALTERNATING_TILE(128, 128, 7, 640, 128_128_7),
+    ALTERNATING_TILE(64, 192, 7, 384, 64_192_7),
+    ALTERNATING_TILE(128, 64, 9, 640, 128_64_9),
 };
 static const tile short_tiles[] = {
-    {128, 64, 7, 320, {0, 0, HN_CUDA_short_u8_64_7, HN_CUDA_short_i8_64_7}, 0, 2, 0},
-    {128, 128, 4, 320, {0, 0, HN_CUDA_short_u8_128_4, HN_CUDA_short_i8_128_4}, 0, 2, 0},
-    {128, 128, 8, 320, {0, 0, HN_CUDA_short_u8_128_8, HN_CUDA_short_i8_128_8}, 0, 6, 0},
-    {128, 256, 4, 320, {0, 0, HN_CUDA_short_u8_256_4, HN_CUDA_short_i8_256_4}, 0, 4, 0},
-    {128, 64, 5, 320, {0, 0, HN_CUDA_short_u8_64_5, HN_CUDA_short_i8_64_5}, 0, 6, 0},
+    {128, 64, 7, 320, {0, 0, HN_CUDA_short_u8_64_7, HN_CUDA_short_i8_64_7}, 0, 2, false},
+    {128, 128, 4, 320, {0, 0, HN_CUDA_short_u8_128_4, HN_CUDA_short_i8_128_4}, 0, 2, false},
+    {128, 128, 8, 320, {0, 0, HN_CUDA_short_u8_128_8, HN_CUDA_short_i8_128_8}, 0, 6, false},
+    {128, 256, 4, 320, {0, 0, HN_CUDA_short_u8_256_4, HN_CUDA_short_i8_256_4}, 0, 4, false},
+    {128, 64, 5, 320, {0, 0, HN_CUDA_short_u8_64_5, HN_CUDA_short_i8_64_5}, 0, 6, false},
 };
 
 /* The tiles of a row, and how many blocks may share one; deep: bytes of a block of k. */
@@ -284,13 +282,8 @@ static bool is_of_bytes(const hn_cuda_tensor_plan *p) {
 static bool is_of_floats(const hn_cuda_tensor_plan *p) { return p->type == HN_CUDA_TENSOR_TF32; }
 static int element_bytes(const hn_cuda_tensor_plan *p) { return is_of_bytes(p) ? 1 : is_of_floats(p) ? 4 : 2; }
 static int tiles_of(int extent, int size) { return (extent + size - 1) / size; }
-/* A residual comes through buffers. */
-static bool takes_residual(const hn_cuda_tensor_plan *p, const choices *way, const tile *t) {
-  return !p->residual || !way->lasts || is_of_bytes(p) || t->buffers > 0;
-}
 static int64_t tile_count(const hn_cuda_tensor_plan *p, const tile *t) {
-  const int together = t->pair ? t->pair : 1;
-  return (int64_t)tiles_of(p->args.m, t->rows * together) * together * tiles_of(p->args.n, t->columns) * p->groups;
+  return (int64_t)tiles_of(p->args.m, t->rows) * tiles_of(p->args.n, t->columns) * p->groups;
 }
 /* What is launched once or twice on a device keeps its residual in shared memory; more of them hide its latency. */
 static bool keeps_residual(const hn_cuda_tensor_plan *p, const tile *t, int split) {
@@ -343,7 +336,22 @@ static double byte_clocks(const hn_cuda_tensor_plan *p, const choices *way, cons
   const int beside = beside_of(p, way, t);
   const double together = beside * (most > sums ? most : sums);
   const double rounds = ceil((double)tile_count(p, t) / (UNITS * beside));
-  return 2000 + rounds * (alone > together ? alone : together) * (t->pair ? 1.1 : 1);
+  return 2000 + rounds * (alone > together ? alone : together);
+}
+
+/* The same of wider values: products, or copies; what follows them takes clocks of its own, or, where teams take turns,
+ * those in which the other team multiplies. */
+static double lasting_clocks(const hn_cuda_tensor_plan *p, const choices *way, const tile *t) {
+  const double area = (double)t->rows * t->columns, copies = (double)(t->rows + t->columns) * way->deep / 75;
+  const double products = area / 30, sums = p->args.blocks * (products > copies ? products : copies);
+  const bool is_gelu = p->args.act == HN_ACTIVATION_GELU;
+  const double rest = area * (t->alternates ? (is_gelu ? 0.4 : 0.2) : (is_gelu ? 0.22 : 0.14));
+  const int beside = beside_of(p, way, t);
+  const double rounds = ceil((double)tile_count(p, t) / (UNITS * beside));
+  if (!t->alternates)
+    return 2500 + rounds * (beside > 1 && sums > rest ? beside * sums + rest : beside * (sums + rest));
+  const double turn = 1.1 * sums, shared = (sums + rest) / 2;
+  return 2500 + rest + rounds * (turn > shared ? turn : shared);
 }
 
 /* What a tile should take, in clocks: the round trips of one block, or what all blocks of a multiprocessor multiply and
@@ -351,7 +359,7 @@ static double byte_clocks(const hn_cuda_tensor_plan *p, const choices *way, cons
  * order of timing alone, and of no device's facts: variants must be the same when an engine's file is checked before a
  * device is known. */
 static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const tile *t, int split) {
-  if (way->lasts && is_of_bytes(p)) return byte_clocks(p, way, t);
+  if (way->lasts) return is_of_bytes(p) ? byte_clocks(p, way, t) : lasting_clocks(p, way, t);
   const double blocks = (double)tile_count(p, t) * split, turns = (double)tiles_of(p->args.blocks, split);
   const double area = (double)t->rows * t->columns, edge = (double)(t->rows + t->columns) * way->deep;
   const double products = area * way->deep / 1400, loads = edge / 61,
@@ -360,9 +368,6 @@ static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const til
   const int resident = (int)(MOST_SHARED / shared_bytes(p, way, t, split, NULL)), beside = resident > 1 ? resident : 1;
   const double waits = ceil(blocks / UNITS / beside) * (first + turns * turn);
   const double works = (blocks > UNITS ? blocks / UNITS : 1) * (turns * busy + area / 1.75);
-  if (way->lasts)
-    return (t->buffers != 1 ? works : works * 1.1) *
-           (t->pair ? 1.05 : 1); /* one buffer: nothing is loaded while it is stored; no pair was ever the faster */
   return (waits > works ? waits : works) + (split == 1 ? 0 : way->bulk ? 330 + 515 * split : 1424 + 568 * split);
 }
 
@@ -401,7 +406,7 @@ static int list_variants(const hone_query *query, const hn_cuda_tensor_plan *p, 
     for (size_t i = 0; i < sizeof splits / sizeof *splits; ++i) {
       const int split = splits[i];
       const int64_t tile_number = tile_count(p, &way.tiles[t]);
-      if (!way.tiles[t].kernels[p->type] || !takes_residual(p, &way, &way.tiles[t])) break;
+      if (!way.tiles[t].kernels[p->type]) break;
       if (split < way.least_split || split > way.most_split || tile_number > MOST_TILES) continue;
       if (split > 1 && (split > p->args.blocks || tile_number * split > 4 * UNITS)) break;
       if (shared_bytes(p, &way, &way.tiles[t], split, NULL) > MOST_SHARED) continue;
@@ -472,7 +477,6 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
     return "no such tile or split";
   const tile *t = &way.tiles[number];
   if (!t->kernels[p->type]) return "no such tile of its type";
-  if (!takes_residual(p, &way, t)) return "its residual needs a tile with buffers";
   a->split = split < a->blocks ? (int)split : a->blocks; /* other extents than were tuned for may need it */
   const int64_t shared = shared_bytes(p, &way, t, a->split, &a->residual_at);
   if (shared > MOST_SHARED || tile_count(p, t) > MOST_TILES) return "it is too large";
@@ -483,13 +487,14 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   a->step_y = p->row / a->depth / a->kernel_w;
   p->box_pixels = way.bulk ? t->rows : 0;
   p->box_columns = is_of_floats(p) ? 32 : is_of_bytes(p) && t->columns % 128 == 0 ? 128 : 64;
-  p->box_rows = t->pair ? t->columns / t->pair : t->columns;
+  p->box_rows = t->columns;
+  p->residual_rows = t->alternates ? t->rows : STORED_ROWS;
   p->blocks_each = way.lasts ? (int)(MOST_SHARED / (shared + 1024)) : 0;
   p->kernel = t->kernels[p->type];
   p->shape = (hn_cuda_shape){.grid = {(unsigned)(tile_count(p, t) * a->split), 1, 1},
                              .threads = (unsigned)threads_of(p, t, &way),
                              .shared_bytes = (unsigned)shared,
-                             .cluster = (unsigned)(t->pair ? t->pair : a->split),
+                             .cluster = (unsigned)a->split,
                              .dependent = true};
   a->scales_at = is_of_bytes(p) ? tiles_of(a->n * p->groups, BYTE_ROWS) * BYTE_ROWS : 0;
   const int64_t vectors = is_of_bytes(p) ? hn_cuda_tensor_byte_words(p) : tiles_of(a->n * p->groups, 8) * (int64_t)8;
@@ -522,23 +527,24 @@ typedef struct operands {
 } operands;
 
 static hone_status launch_lasting(const hn_cuda_tensor_plan *p, hone_stream *stream, const operands *o) {
-  enum { BOX_ROWS = 64 };
   const hn_cuda_tensor *a = &p->args;
   const hn_cuda_driver_api *api = &stream->unit->driver->api;
   hn_cuda_shape shape = p->shape;
-  const unsigned most = (unsigned)(stream->unit->facts.threads * p->blocks_each) / shape.cluster * shape.cluster;
+  const unsigned most = (unsigned)(stream->unit->facts.threads * p->blocks_each);
   if (most > 0 && shape.grid.x > most) shape.grid.x = most;
   const hn_cuda_row_boxes rows = {.type = p->type,
                                   .columns = a->out_pitch,
                                   .count = a->m,
                                   .box_columns = p->box_columns,
-                                  .box_rows = BOX_ROWS,
+                                  .box_rows = STORED_ROWS,
                                   .stored = true};
+  hn_cuda_row_boxes added = rows;
+  added.box_rows = p->residual_rows;
   hn_cuda_lasting_maps maps = {.to = o->y};
   int adds = p->residual != 0;
   if (!map_image(p, api, o->x, &maps.x) || !map_weights(p, api, o->w, &maps.w) ||
       !hn_cuda_map_rows(api, &rows, o->y, &maps.y) ||
-      !hn_cuda_map_rows(api, &rows, adds ? o->residual : o->y, &maps.residual))
+      !hn_cuda_map_rows(api, &added, adds ? o->residual : o->y, &maps.residual))
     return HONE_DEVICE;
   void *arguments[] = {&maps, (void *)(uintptr_t)&o->bias, &adds, (void *)(uintptr_t)a};
   return hn_cuda_launch_shaped(stream, p->kernel, &shape, arguments);

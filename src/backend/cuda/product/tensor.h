@@ -32,6 +32,7 @@ typedef struct hn_cuda_tensor_plan {
   int row;                               /* values of a block of k */
   bool lasts;                            /* its rows of weights stand as blocks that last want them (of bytes) */
   int box_pixels, box_rows, box_columns; /* of bulk copies; 0: there are none */
+  int residual_rows;                     /* of the boxes of a residual, of blocks that last */
   int blocks_each;                       /* of a multiprocessor, that take all tiles; 0: each block takes one */
   hn_cuda_builtin kernel;
   hn_cuda_shape shape;

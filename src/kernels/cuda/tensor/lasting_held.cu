@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sm: 90a */
 /* held: f16 bf16 u8 i8 */
-/* lasting_held.cu - tiles of lasting.cuh: BN_STAGES, alone or in pairs. Elsewhere they are empty, and no row asks for
- * them. As many buffers as fit: a residual comes from memory while other tiles are multiplied and stored. */
+/* lasting_held.cu - tiles of lasting.cuh: BN_STAGES. Elsewhere they are empty, and no row asks for them. As many
+ * buffers as fit: a residual comes from memory while other tiles are multiplied and stored. */
 #include "kernels/cuda/tensor/lasting.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define LASTING(bn, stages, buffers) lasting_product<held, lasting_tile<held, bn, stages, buffers>>(maps, bias, adds, a)
-#define LASTING_PAIR(bn, stages, buffers)                                                                              \
-  lasting_product<held, lasting_tile<held, bn, stages, buffers, 2>>(maps, bias, adds, a)
 #else
 #define LASTING(bn, stages, buffers)
-#define LASTING_PAIR(bn, stages, buffers)
 #endif
 
 extern "C" __global__ void __launch_bounds__(320, 2)
@@ -39,25 +36,7 @@ extern "C" __global__ void __launch_bounds__(320)
 }
 
 extern "C" __global__ void __launch_bounds__(320)
-    HN_HELD_KERNEL(lasting, pair_128_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
-                                        const __grid_constant__ hn_cuda_tensor a) {
-  LASTING_PAIR(128, 4, sizeof(held) == 1 ? 6 : 3);
-}
-
-extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, 192_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                    const __grid_constant__ hn_cuda_tensor a) {
   LASTING(192, 4, sizeof(held) == 1 ? 2 : 1);
-}
-
-extern "C" __global__ void __launch_bounds__(320)
-    HN_HELD_KERNEL(lasting, pair_192_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
-                                        const __grid_constant__ hn_cuda_tensor a) {
-  LASTING_PAIR(192, 4, sizeof(held) == 1 ? 2 : 1);
-}
-
-extern "C" __global__ void __launch_bounds__(320)
-    HN_HELD_KERNEL(lasting, pair_256_3)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
-                                        const __grid_constant__ hn_cuda_tensor a) {
-  LASTING_PAIR(256, 3, sizeof(held) == 1 ? 2 : 1);
 }

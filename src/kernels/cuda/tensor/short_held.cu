@@ -8,7 +8,7 @@
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define SHORT(bn, stages, buffers)                                                                                     \
-  lasting_product<held, lasting_tile<held, bn, stages, buffers, 1, 64>>(maps, bias, adds, a)
+  lasting_product<held, lasting_tile<held, bn, stages, buffers, 64>>(maps, bias, adds, a)
 #define LASTING(bn, stages, buffers) lasting_product<held, lasting_tile<held, bn, stages, buffers>>(maps, bias, adds, a)
 #else
 #define SHORT(bn, stages, buffers)

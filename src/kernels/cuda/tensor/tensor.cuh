@@ -92,20 +92,20 @@ __device__ __forceinline__ void add_floats(float (&v)[8], const float *from) {
   v[4] += b.x, v[5] += b.y, v[6] += b.z, v[7] += b.w;
 }
 
-/* x times the normal distribution's integral: within 2^-13 where it is rounded to halves, and 1e-9 absolutely below
- * -5.6 (kernels/cpu/vecmath_half.inc.h, which has the same polynomial: the logarithm of the tail is all but a
- * parabola). */
+/* x times the normal distribution's integral: within 2^-14 where it is rounded to halves, and 6e-9 absolutely below -6
+ * (kernels/cpu/vecmath_half.inc.h, which is as exact, says why: the logarithm of the tail is all but a parabola). */
 __device__ __forceinline__ float gelu_of_halves(float x) {
-  const float a = fabsf(x);
-  float p = fmaf(a, -1.80987178e-6f, 6.11774018e-5f), tail;
-  p = fmaf(a, p, -9.27785033e-4f);
-  p = fmaf(a, p, 0.00849923874f);
-  p = fmaf(a, p, -0.0539464102f);
-  p = fmaf(a, p, -0.458474332f);
-  p = fmaf(a, p, -1.15124844f);
-  p = fmaf(a, p, -0.9999954f);
+  float a, p, tail, above;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(a) : "f"(fabsf(x)), "f"(6.0f)); /* infinite values times no tail were NaN */
+  p = fmaf(a, 2.29900272e-5f, -6.11101295e-4f);
+  p = fmaf(a, p, 7.19558947e-3f);
+  p = fmaf(a, p, -5.11854752e-2f);
+  p = fmaf(a, p, -4.61271588e-1f);
+  p = fmaf(a, p, -1.15017459f);
+  p = fmaf(a, p, -1.00006470f);
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(tail) : "f"(p));
-  return x * (x < 0 ? tail : 1 - tail);
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(above) : "f"(x), "f"(0.0f));
+  return fmaf(-a, tail, above);
 }
 
 template <int count> __device__ __forceinline__ void activate_piece(float (&v)[count], const hn_cuda_tensor &a) {

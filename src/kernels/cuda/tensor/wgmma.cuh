@@ -40,17 +40,6 @@ __device__ __forceinline__ void copy_rows(unsigned to, const void *map, unsigned
                "l"(map), "r"(barrier), "r"(k), "r"(row)
                : "memory");
 }
-/* Into the same place of each block of a cluster that the mask names, whose own barriers count it. */
-__device__ __forceinline__ void copy_rows_to_all(unsigned to, const void *map, unsigned barrier, int k, int row,
-                                                 int mask) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
-               "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to),
-               "l"(map), "r"(barrier), "r"(k), "r"(row), "h"((unsigned short)mask)
-               : "memory");
-}
-__device__ __forceinline__ void barrier_arrive_at(unsigned barrier) { /* another block's */
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
 __device__ __forceinline__ void fetch_map(const void *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
