@@ -135,6 +135,20 @@ __device__ __forceinline__ void copy_sixteen(unsigned to, const void *from, bool
 __device__ __forceinline__ void copy_commit() { asm volatile("cp.async.commit_group;"); }
 template <int N> __device__ __forceinline__ void copy_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N)); }
 
+/* Word i of lane q becomes word q of lane i, of four lanes. */
+__device__ __forceinline__ void change_words(unsigned (&w)[4], int q) {
+#pragma unroll
+  for (int i = 0; i < 4; i += 2) {
+    const unsigned other = __shfl_xor_sync(0xffffffff, q & 1 ? w[i] : w[i + 1], 1);
+    w[i] = q & 1 ? other : w[i], w[i + 1] = q & 1 ? w[i + 1] : other;
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const unsigned other = __shfl_xor_sync(0xffffffff, q & 2 ? w[i] : w[i + 2], 2);
+    w[i] = q & 2 ? other : w[i], w[i + 2] = q & 2 ? w[i + 2] : other;
+  }
+}
+
 /* ---- dependent launch: a kernel launched `dependent` waits before it reads or writes what other kernels touch
  * (weights are no such thing), and lets the next one begin when its own loads are under way ---- */
 

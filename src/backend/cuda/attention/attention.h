@@ -16,6 +16,17 @@ typedef struct hn_cuda_attention_call {
 /* NULL, or why not: activations are plain and of the row's type, f32 or the halves that it multiplies in. */
 typedef const char *hn_cuda_attention_reader(const hone_query *query, hn_cuda_attention_call *call);
 hn_cuda_attention_reader hn_cuda_attention_read, hn_cuda_attention_read_qkv;
+/* The same by a row whose kernel is an hn_cuda_attention_row, and what all kernels over halves need; then args.vectors
+ * says whether a mask is the same for all rows, and can be read eight at a time. */
+typedef struct hn_cuda_attention_row {
+  hn_cuda_attention_reader *read;
+} hn_cuda_attention_row;
+const char *hn_cuda_attention_read_halves(const hone_query *query, hn_cuda_attention_call *call);
+/* Of a launch: its queries, keys, values and mask, or NULL. */
+typedef struct hn_cuda_attention_operands {
+  const uint16_t *q, *k, *v, *mask;
+} hn_cuda_attention_operands;
+hn_cuda_attention_operands hn_cuda_attention_of_halves(const hn_cuda_attention_call *call, const hone_launch *launch);
 /* Everything that is added to an address, ored: whether what is read at once is aligned. */
 long long hn_cuda_attention_steps(const hn_cuda_attention_call *call);
 

@@ -33,16 +33,21 @@ typedef struct state {
   unsigned shared_bytes;
 } state;
 
-typedef struct row_kernel {
-  hn_cuda_attention_reader *read;
-} row_kernel;
-
-static const char *read(const hone_query *query, hn_cuda_attention_call *call) {
-  HN_TRY_REASON(((const row_kernel *)query->tactic->kernel)->read(query, call));
-  const hn_cuda_attention *a = &call->args;
+const char *hn_cuda_attention_read_halves(const hone_query *query, hn_cuda_attention_call *call) {
+  HN_TRY_REASON(((const hn_cuda_attention_row *)query->tactic->kernel)->read(query, call));
+  hn_cuda_attention *a = &call->args;
   if (!(a->scale > 0)) return "its scale is not positive";
+  a->vectors = a->mask_row == 0 && (a->kv_len | a->mask_batch | a->mask_head) % 8 == 0;
   return hn_cuda_attention_steps(call) % 8 || (a->y_row | a->y_head) % 8 ? "a head's columns are no multiple of eight"
                                                                          : NULL;
+}
+
+hn_cuda_attention_operands hn_cuda_attention_of_halves(const hn_cuda_attention_call *call, const hone_launch *launch) {
+  hn_cuda_attention_operands o = {.q = launch->in[0].data};
+  o.k = call->k_at < 0 ? launch->in[1].data : o.q + call->k_at;
+  o.v = call->v_at < 0 ? launch->in[2].data : o.q + call->v_at;
+  o.mask = call->mask_port < 0 ? NULL : launch->in[call->mask_port].data;
+  return o;
 }
 
 static int width_of(const hn_cuda_attention *a) {
@@ -69,7 +74,7 @@ static const tile *estimate(const hn_cuda_attention_call *call) {
 static int variants(const hone_query *query, hone_params *out, int room) {
   hn_cuda_attention_call call;
   int count = 0;
-  if (read(query, &call)) return 0;
+  if (hn_cuda_attention_read_halves(query, &call)) return 0;
   const tile *best = estimate(&call);
   for (int pass = 0; pass < 2; ++pass)
     for (int i = 0; i < TILES && count < room; ++i)
@@ -91,14 +96,12 @@ static const tile *find(const hone_query *query, const hn_cuda_attention_call *c
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
-  HN_TRY_REASON(read(query, &s->call));
+  HN_TRY_REASON(hn_cuda_attention_read_halves(query, &s->call));
   const tile *t = find(query, &s->call);
   if (!t) return "there is no such tile";
   hn_cuda_attention *a = &s->call.args;
   const int stages = a->kv_len > t->keys ? 2 : 1, pitch = t->width + PITCH_MORE;
   needs->state = sizeof *s;
-  /* A mask that is the same for all rows comes with the keys. */
-  a->vectors = a->mask_row == 0 && (a->kv_len | a->mask_batch | a->mask_head) % 8 == 0;
   s->kernel = query->tactic->compute == HONE_BF16 ? t->bf16 : t->f16;
   s->shared_bytes = (unsigned)((t->rows * pitch + stages * (2 * pitch + 1) * t->keys) * HALF_BYTES);
   s->call.grid.x = (unsigned)((a->q_len + t->rows - 1) / t->rows);
@@ -108,11 +111,9 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   state *s = state_memory;
   const hn_cuda_attention_call *call = &s->call;
-  const uint16_t *q = launch->in[0].data;
-  const uint16_t *k = call->k_at < 0 ? launch->in[1].data : q + call->k_at;
-  const uint16_t *v = call->v_at < 0 ? launch->in[2].data : q + call->v_at;
-  const uint16_t *mask = call->mask_port < 0 ? NULL : launch->in[call->mask_port].data;
-  void *arguments[] = {&launch->out[0].data, (void *)&q, (void *)&k, (void *)&v, (void *)&mask, &s->call.args};
+  const hn_cuda_attention_operands o = hn_cuda_attention_of_halves(call, launch);
+  void *arguments[] = {&launch->out[0].data,    (void *)(uintptr_t)&o.q,    (void *)(uintptr_t)&o.k,
+                       (void *)(uintptr_t)&o.v, (void *)(uintptr_t)&o.mask, &s->call.args};
   return hn_cuda_launch_shaped(
       stream, s->kernel,
       &(hn_cuda_shape){.grid = call->grid, .threads = THREADS, .shared_bytes = s->shared_bytes, .dependent = true},
@@ -123,17 +124,17 @@ const hone_tactic hn_tactics_cuda_attention_half[] = {
     {sizeof(hone_tactic), .name = "cuda.attention.f16.tensor", .version = 1, .op = "attention", .isa = HN_CUDA_SM80,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}},
      .compute = HONE_F16, .variants = variants, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_cuda_attention_read}},
+     .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read}},
     {sizeof(hone_tactic), .name = "cuda.attention.bf16.tensor", .version = 1, .op = "attention", .isa = HN_CUDA_SM80,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
      .compute = HONE_BF16, .variants = variants, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_cuda_attention_read}},
+     .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read}},
     {sizeof(hone_tactic), .name = "cuda.qkv_attention.f16.tensor", .version = 1, .op = "qkv_attention",
      .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .compute = HONE_F16, .variants = variants, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_cuda_attention_read_qkv}},
+     .launch = launch, .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read_qkv}},
     {sizeof(hone_tactic), .name = "cuda.qkv_attention.bf16.tensor", .version = 1, .op = "qkv_attention",
      .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .compute = HONE_BF16, .variants = variants, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_cuda_attention_read_qkv}},
+     .launch = launch, .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read_qkv}},
     {0}};

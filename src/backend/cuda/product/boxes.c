@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* boxes.c - images and rows as bulk copies see them. */
+/* boxes.c - images, rows and heads as bulk copies see them. */
 #include "backend/cuda/product/boxes.h"
 
 typedef struct held {
@@ -42,6 +42,20 @@ bool hn_cuda_map_rows(const hn_cuda_driver_api *api, const hn_cuda_row_boxes *b,
   const CUtensorMapDataType type = exact ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : held_as[b->type].type;
   return api->cuTensorMapEncodeTiled(out, type, 2, (void *)(uintptr_t)rows, dims, steps, box, ones,
                                      CU_TENSOR_MAP_INTERLEAVE_NONE, map_mix(b->type, b->box_columns),
+                                     CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+bool hn_cuda_map_heads(const hn_cuda_driver_api *api, const hn_cuda_head_boxes *b, const void *first,
+                       CUtensorMap *out) {
+  const cuuint64_t bytes = (cuuint64_t)held_as[b->type].bytes;
+  const cuuint64_t dims[4] = {(cuuint64_t)b->columns, (cuuint64_t)b->rows, (cuuint64_t)b->heads,
+                              (cuuint64_t)b->batches};
+  const cuuint64_t steps[3] = {(cuuint64_t)b->row_step * bytes, (cuuint64_t)b->head_step * bytes,
+                               (cuuint64_t)b->batch_step * bytes};
+  const cuuint32_t box[4] = {(cuuint32_t)(128 / bytes), (cuuint32_t)b->box_rows, 1, 1}, ones[4] = {1, 1, 1, 1};
+  return api->cuTensorMapEncodeTiled(out, held_as[b->type].type, 4, (void *)(uintptr_t)first, dims, steps, box, ones,
+                                     CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }

@@ -37,4 +37,15 @@ typedef struct hn_cuda_row_boxes {
 bool hn_cuda_map_rows(const hn_cuda_driver_api *api, const hn_cuda_row_boxes *boxes, const void *rows,
                       CUtensorMap *out);
 
+/* Heads of `columns` values, in rows of batches; steps in elements, multiples of 16 bytes. A box is box_rows rows of
+ * one head of one batch, of 128 bytes each: zeros behind the columns. */
+typedef struct hn_cuda_head_boxes {
+  hn_cuda_tensor_type type;
+  int columns, rows, heads, batches;
+  int64_t row_step, head_step, batch_step;
+  int box_rows;
+} hn_cuda_head_boxes;
+bool hn_cuda_map_heads(const hn_cuda_driver_api *api, const hn_cuda_head_boxes *boxes, const void *first,
+                       CUtensorMap *out);
+
 #endif

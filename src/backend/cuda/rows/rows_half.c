@@ -4,10 +4,10 @@
 #include "kernels/cuda/args.h"
 
 /* A warp has rows of up to 1024 elements, a block of eight longer ones, and those that are no whole sixteen bytes. */
-enum { WARP = 32, BLOCK = 256, WARP_MOST = 1024, SHORT_MOST = 128, WARPS_EACH = 4, FEW_ROWS = 1056 };
+enum { WARP = 32, BLOCK = 256, WARP_MOST = 1024, SHORT_MOST = 128, WARPS_EACH = 4, FEW_ROWS = 1056, MANY_ROWS = 2112 };
 
 typedef struct row_kernel {
-  hn_cuda_builtin f16[2], bf16[2]; /* a warp a row, a block a row */
+  hn_cuda_builtin f16[3], bf16[3]; /* a warp a row, a block a row, a warp each of many rows */
   bool any_axis;                   /* the axes from `axis` on are a row; else it is the last */
 } row_kernel;
 
@@ -36,7 +36,7 @@ static const char *read_rows(const hone_query *query, state *s) {
   const bool by_warp = length <= (length % 8 ? SHORT_MOST : WARP_MOST);
   const int warps = rows < FEW_ROWS ? 1 : WARPS_EACH; /* few rows: every one gets a multiprocessor of its own */
   s->args = (hn_cuda_rows){.rows = (unsigned)rows, .length = (int)length};
-  s->kernel = (held == HONE_F16 ? kernel->f16 : kernel->bf16)[!by_warp];
+  s->kernel = (held == HONE_F16 ? kernel->f16 : kernel->bf16)[!by_warp ? 1 : rows > MANY_ROWS ? 2 : 0];
   s->threads = by_warp ? (unsigned)(warps * WARP) : BLOCK;
   s->blocks = (unsigned)(by_warp ? (rows + warps - 1) / warps : rows);
   return NULL;
@@ -139,29 +139,29 @@ const hone_tactic hn_tactics_cuda_rows_half[] = {
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan_softmax,
      .launch = launch_softmax,
-     .kernel = &(const row_kernel){{HN_CUDA_softmax_f16_1, HN_CUDA_softmax_f16_8},
-                                   {HN_CUDA_softmax_bf16_1, HN_CUDA_softmax_bf16_8},
+     .kernel = &(const row_kernel){{HN_CUDA_softmax_f16_1, HN_CUDA_softmax_f16_8, HN_CUDA_softmax_f16_1},
+                                   {HN_CUDA_softmax_bf16_1, HN_CUDA_softmax_bf16_8, HN_CUDA_softmax_bf16_1},
                                    false}},
     {sizeof(hone_tactic), .name = "cuda.log_softmax.half", .version = 1, .op = "log_softmax",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan_softmax,
      .launch = launch_softmax,
-     .kernel = &(const row_kernel){{HN_CUDA_log_softmax_f16_1, HN_CUDA_log_softmax_f16_8},
-                                   {HN_CUDA_log_softmax_bf16_1, HN_CUDA_log_softmax_bf16_8},
+     .kernel = &(const row_kernel){{HN_CUDA_log_softmax_f16_1, HN_CUDA_log_softmax_f16_8, HN_CUDA_log_softmax_f16_1},
+                                   {HN_CUDA_log_softmax_bf16_1, HN_CUDA_log_softmax_bf16_8, HN_CUDA_log_softmax_bf16_1},
                                    false}},
     {sizeof(hone_tactic), .name = "cuda.layer_norm.half", .version = 1, .op = "layer_norm",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan_norm,
      .launch = launch_norm,
-     .kernel = &(const row_kernel){{HN_CUDA_layer_norm_f16_1, HN_CUDA_layer_norm_f16_8},
-                                   {HN_CUDA_layer_norm_bf16_1, HN_CUDA_layer_norm_bf16_8},
+     .kernel = &(const row_kernel){{HN_CUDA_layer_norm_f16_1, HN_CUDA_layer_norm_f16_8, HN_CUDA_layer_norm_f16_late},
+                                   {HN_CUDA_layer_norm_bf16_1, HN_CUDA_layer_norm_bf16_8, HN_CUDA_layer_norm_bf16_late},
                                    true}},
     {sizeof(hone_tactic), .name = "cuda.rms_norm.half", .version = 1, .op = "rms_norm",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan_norm,
      .launch = launch_norm,
-     .kernel = &(const row_kernel){{HN_CUDA_rms_norm_f16_1, HN_CUDA_rms_norm_f16_8},
-                                   {HN_CUDA_rms_norm_bf16_1, HN_CUDA_rms_norm_bf16_8},
+     .kernel = &(const row_kernel){{HN_CUDA_rms_norm_f16_1, HN_CUDA_rms_norm_f16_8, HN_CUDA_rms_norm_f16_late},
+                                   {HN_CUDA_rms_norm_bf16_1, HN_CUDA_rms_norm_bf16_8, HN_CUDA_rms_norm_bf16_late},
                                    true}},
     {sizeof(hone_tactic), .name = "cuda.gather.half", .version = 1, .op = "gather",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,

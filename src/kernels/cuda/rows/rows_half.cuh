@@ -68,7 +68,8 @@ template <typename T, int warps> struct held_row {
   }
 };
 
-template <typename T, bool centred, int warps>
+/* late: scale and bias are read when they are asked for, so that a thread has few registers. */
+template <typename T, bool centred, int warps, bool late = (warps > 1)>
 __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const float *bias, const hn_cuda_rows &a) {
   typedef row_team<warps> team;
   typedef held_row<T, warps> held;
@@ -86,7 +87,7 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
   };
   if (row >= a.rows) return;
   let_next_begin(); /* all blocks run at once, or wait: who comes next copies weights meanwhile */
-  if (warps == 1 && fits && a.early) read_weights(); /* few values a thread: registers to spare */
+  if (!late && fits && a.early) read_weights(); /* few values a thread: registers to spare */
   wait_for_previous();
   x += (size_t)row * n;
   y += (size_t)row * n;
@@ -103,7 +104,7 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
   }
   held h;
   h.read(x, thread, n);
-  if (warps == 1 && !a.early) read_weights();
+  if (!late && !a.early) read_weights();
   if (centred) {
     h.each(thread, n, [&](float v, int, int) { mean += v; });
     mean = team::sum(mean) / (float)n;
@@ -113,7 +114,7 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
 #pragma unroll
   for (int v = 0; v < ROWS_HELD; ++v) {
     if (held::place(thread, v) >= n) continue;
-    if (warps > 1) { /* one vector's at a time */
+    if (late) { /* one vector's at a time */
       if (scale) read_eight(factor[0], scale + held::place(thread, v));
       if (bias) read_eight(shift[0], bias + held::place(thread, v));
     }
@@ -121,8 +122,8 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
     for (int i = 0; i < 8; ++i) {
       float &value = h.value[v][i];
       value = (value - mean) * inverse;
-      if (scale) value *= factor[warps > 1 ? 0 : v][i];
-      if (bias) value += shift[warps > 1 ? 0 : v][i];
+      if (scale) value *= factor[late ? 0 : v][i];
+      if (bias) value += shift[late ? 0 : v][i];
     }
   }
   h.write(y, thread, n);

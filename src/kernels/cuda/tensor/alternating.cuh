@@ -18,7 +18,6 @@ template <typename T, int bn, int stages, int groups, int parts> struct alternat
   /* Boxes of a residual have 64 columns; a stage holds a few of them. */
   static constexpr int box = 64, box_bytes = BM * deep, boxes = BN / box, each = stage / box_bytes;
   static constexpr int boxes_stages = (boxes + each - 1) / each;
-  static_assert(boxes_stages < ST, "a team sees the stage that the other one begins with before it is filled again");
   /* Registers of a thread: at first; then who copies leaves most of its own to who multiplies. */
   static constexpr int at_first = 65536 / threads / 8 * 8, copier_registers = 40;
   static constexpr int registers = (at_first * (teams * G + 1) - copier_registers) / (teams * G) / 8 * 8;
@@ -79,15 +78,14 @@ template <typename T, typename C> struct alternating_sums {
       for (int r = 0; r < C::R; ++r) v[r][j * 4] = v[r][j * 4 + 2] = more.x, v[r][j * 4 + 1] = v[r][j * 4 + 3] = more.y;
     }
   }
-  /* then: the other team's turn, which begins when this one has seen its last block of k. */
-  __device__ __forceinline__ void multiply(unsigned shared, int count, ring<C::ST> &s, unsigned then) {
+  /* then: the other team's turn, which begins when this one has seen its last stage filled, of a residual, too. */
+  __device__ __forceinline__ void multiply(unsigned shared, int count, bool adds, ring<C::ST> &s, unsigned then) {
     const unsigned full = shared, empty = full + C::ST * 8;
     const unsigned own = shared + C::front + threadIdx.x / 128 % C::G * (C::R * 64 * C::deep);
     const unsigned right = shared + C::front + C::BM * C::deep;
     int before = 0;
     for (int block = 0; block < count; ++block) {
       barrier_wait(full + s.at * 8, s.parity);
-      if (block + 1 == count && threadIdx.x % 128 == 0) barrier_arrive(then);
       const unsigned long long a = matrix_at<C::deep>(own + s.at * C::stage);
       const unsigned long long b = matrix_at<C::deep>(right + s.at * C::stage);
       pin();
@@ -102,6 +100,12 @@ template <typename T, typename C> struct alternating_sums {
       before = s.at;
       s.next();
     }
+    if (adds) {
+      ring<C::ST> added = s;
+#pragma unroll
+      for (int i = 0; i < C::boxes_stages; ++i, added.next()) barrier_wait(full + added.at * 8, added.parity);
+    }
+    if (threadIdx.x % 128 == 0) barrier_arrive(then);
     group_wait<0>();
     leave_stage(empty + before * 8);
     pin();
@@ -112,7 +116,6 @@ template <typename T, typename C> struct alternating_sums {
     const unsigned own = shared + C::front + row * C::deep + ((row & 7) << 4) + (threadIdx.x & 3) * 4;
 #pragma unroll
     for (int i = 0; i < C::boxes_stages; ++i) {
-      barrier_wait(full + s.at * 8, s.parity);
 #pragma unroll
       for (int j = i * C::each * 8; j < (i + 1) * C::each * 8 && j < C::BN / 8; ++j)
 #pragma unroll
@@ -168,8 +171,9 @@ template <typename T, typename C> struct alternating_sums {
   }
 };
 
-/* A barrier of stages tells one turn of the ring from the next, no more: a team begins to wait for its stages when the
- * other one has seen all of its own, and goes beyond those of the other. */
+/* A barrier of stages tells one turn of the ring from the next, no more: who waited there while the stage before was
+ * still filled would take that one's turn before for its own. So a team begins when the other one has seen all of its
+ * stages filled, and goes beyond them. */
 template <typename T, typename C>
 __device__ __forceinline__ void multiply_by_turns(T *y, const float *bias, bool adds, const hn_cuda_tensor &a,
                                                   unsigned shared, int tiles) {
@@ -184,7 +188,7 @@ __device__ __forceinline__ void multiply_by_turns(T *y, const float *bias, bool 
     sums.begin(bias, a, p.n0);
     barrier_wait(turns + team * 8, parity);
     parity ^= 1;
-    sums.multiply(shared, a.blocks, s, turns + (team ^ 1) * 8);
+    sums.multiply(shared, a.blocks, adds, s, turns + (team ^ 1) * 8);
     if (adds) sums.add_boxes(shared, s);
     s.skip(places);
     if (p.n0 + C::BN <= a.n)

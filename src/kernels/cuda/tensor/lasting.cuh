@@ -143,20 +143,6 @@ __device__ __forceinline__ unsigned end_two(float first, float second, unsigned 
   return is_whole || left > 1 ? two : left > 0 ? two & 0xffff : 0; /* those that are not there are zeros */
 }
 
-/* Word i of lane q becomes word q of lane i, of four lanes. */
-__device__ __forceinline__ void change_words(unsigned (&w)[4], int q) {
-#pragma unroll
-  for (int i = 0; i < 4; i += 2) {
-    const unsigned other = __shfl_xor_sync(0xffffffff, q & 1 ? w[i] : w[i + 1], 1);
-    w[i] = q & 1 ? other : w[i], w[i + 1] = q & 1 ? w[i + 1] : other;
-  }
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const unsigned other = __shfl_xor_sync(0xffffffff, q & 2 ? w[i] : w[i + 2], 2);
-    w[i] = q & 2 ? other : w[i], w[i + 2] = q & 2 ? w[i + 2] : other;
-  }
-}
-
 template <typename T, typename C> struct lasting_sums {
   typename kind_of<T>::sum v[C::BN / 2];
 

@@ -40,6 +40,15 @@ __device__ __forceinline__ void copy_rows(unsigned to, const void *map, unsigned
                "l"(map), "r"(barrier), "r"(k), "r"(row)
                : "memory");
 }
+/* Rows of one head of one batch. */
+__device__ __forceinline__ void copy_head(unsigned to, const void *map, unsigned barrier, int row, int head,
+                                          int batch) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {0, %3, %4, "
+      "%5}], [%2];" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(row), "r"(head), "r"(batch)
+      : "memory");
+}
 __device__ __forceinline__ void fetch_map(const void *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
@@ -93,6 +102,10 @@ template <int N> __device__ __forceinline__ void group_wait() {
 #define REGISTERS_32 \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
   "%26,%27,%28,%29,%30,%31"
+#define REGISTERS_56 \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
+  "%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49," \
+  "%50,%51,%52,%53,%54,%55"
 #define REGISTERS_64 \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
   "%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49," \
@@ -111,6 +124,7 @@ template <int N> __device__ __forceinline__ void group_wait() {
   "%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 #define OPERANDS_32(is) EIGHT(is, 0), EIGHT(is, 8)
 #define OPERANDS_64(is) OPERANDS_32(is), EIGHT(is, 16), EIGHT(is, 24)
+#define OPERANDS_112(is) OPERANDS_64(is), EIGHT(is, 32), EIGHT(is, 40), EIGHT(is, 48)
 #define OPERANDS_128(is) OPERANDS_64(is), EIGHT(is, 32), EIGHT(is, 40), EIGHT(is, 48), EIGHT(is, 56)
 #define OPERANDS_192(is) OPERANDS_128(is), EIGHT(is, 64), EIGHT(is, 72), EIGHT(is, 80), EIGHT(is, 88)
 #define OPERANDS_256(is) \
@@ -137,6 +151,12 @@ template <>
 __device__ __forceinline__ void multiply_group<f16, 64>(float (&c)[32], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" REGISTERS_32 "}, %32, %33, 1, 1, 1, 0, 0;"
                : OPERANDS_64(FLOATS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<f16, 112>(float (&c)[56], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n112k16.f32.f16.f16 {" REGISTERS_56 "}, %56, %57, 1, 1, 1, 0, 0;"
+               : OPERANDS_112(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
@@ -167,6 +187,12 @@ template <>
 __device__ __forceinline__ void multiply_group<bf16, 64>(float (&c)[32], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" REGISTERS_32 "}, %32, %33, 1, 1, 1, 0, 0;"
                : OPERANDS_64(FLOATS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<bf16, 112>(float (&c)[56], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n112k16.f32.bf16.bf16 {" REGISTERS_56 "}, %56, %57, 1, 1, 1, 0, 0;"
+               : OPERANDS_112(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
@@ -285,16 +311,37 @@ __device__ __forceinline__ void multiply_group<i8, 256>(int (&c)[128], unsigned 
                : OPERANDS_256(INTEGERS)
                : "l"(a), "l"(b));
 }
+
+/* The same of 64 columns, whose left operand lies in registers, as sums of products lie, and whose right one lies
+ * across: rows of k, of 64 columns each. */
+template <typename T>
+__device__ __forceinline__ void multiply_held(float (&c)[32], const unsigned (&a)[4], unsigned long long b);
+template <>
+__device__ __forceinline__ void multiply_held<f16>(float (&c)[32], const unsigned (&a)[4], unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" REGISTERS_32 "}, {%32, %33, %34, %35}, %36, 1, "
+               "1, 1, 1;"
+               : OPERANDS_64(FLOATS)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_held<bf16>(float (&c)[32], const unsigned (&a)[4], unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" REGISTERS_32 "}, {%32, %33, %34, %35}, %36, 1, "
+               "1, 1, 1;"
+               : OPERANDS_64(FLOATS)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
 #undef FLOATS
 #undef INTEGERS
 #undef EIGHT
 #undef REGISTERS_16
 #undef REGISTERS_32
+#undef REGISTERS_56
 #undef REGISTERS_64
 #undef REGISTERS_96
 #undef REGISTERS_128
 #undef OPERANDS_32
 #undef OPERANDS_64
+#undef OPERANDS_112
 #undef OPERANDS_128
 #undef OPERANDS_192
 #undef OPERANDS_256
