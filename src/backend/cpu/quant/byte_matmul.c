@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* byte_matmul.c - qlinear_matmul and matmul_integer by a constant matrix on the right, which is packed with the engine.
- * Scales and zero points are read at each launch: they may be known only then. */
+/* byte_matmul.c - qlinear_matmul and matmul_integer over broadcast batch axes. Constant matrices on the right are
+ * packed with the engine, others at each launch. Where all share one, the batch is rows. Scales and zero points are
+ * read at each launch: they may be known only then. */
 #include "backend/cpu/quant/quant.h"
 #include "kernels/cpu/quant/gemm_bytes.h"
 #include <string.h>
@@ -23,17 +24,23 @@ typedef struct multiplying {
   const row_kernel *row;
   hn_gemm_bytes args; /* but for what a launch alone knows */
   int32_t b_shift;    /* 128 where B is u8 */
-  int64_t row_chunk, panel_chunk, panel_chunks, units, grain, worker_bytes;
+  bool packs;         /* at each launch */
+  int batch_rank;     /* axes of the batch; steps in matrices */
+  int64_t batch_dim[HONE_MAX_RANK], a_step[HONE_MAX_RANK], b_step[HONE_MAX_RANK];
+  int64_t products, matrices; /* of the batch; of the right side */
+  int64_t row_chunk, row_chunks, panel_chunk, panel_chunks, units, grain, worker_bytes;
 } multiplying;
 
+/* matrices: the right side's, packed; columns: what fill_columns writes, for each of them; scratch: the workers'. */
 typedef struct job {
   const multiplying *m;
+  const hone_launch *launch;
   hn_gemm_bytes gemm;
-  char *scratch;
+  char *matrices, *columns, *scratch;
 } job;
 
 static const double products_per_ns = 40;
-static const double most_products = 1e15;
+static const double most_products = 1e15, most_bytes = 1e12;
 enum { A_BYTES = 1 << 18, LEAST_ROWS = 24, TILE_ROWS = 32, TILE_DEPTH = 64 };
 
 static bool is_tiled(const multiplying *m) { return m->row->depth_step == TILE_DEPTH; }
@@ -62,18 +69,42 @@ static const char *read_sides(const hone_query *query, const ports *at, int64_t 
   return NULL;
 }
 
-static const char *read_extents(const hone_query *query, const ports *at, hn_gemm_bytes *g) {
+/* Batch axes with their steps; the output's shape. */
+static bool read_batch(const hone_shape *a, const hone_shape *b, multiplying *m, hone_shape *y) {
+  int64_t a_step = 1, b_step = 1, products = 1;
+  m->batch_rank = (a->rank > b->rank ? a->rank : b->rank) - 2;
+  *y = (hone_shape){.rank = m->batch_rank + 2};
+  for (int i = m->batch_rank - 1; i >= 0; --i) {
+    const int ai = i - m->batch_rank + a->rank - 2, bi = i - m->batch_rank + b->rank - 2;
+    const int64_t ad = ai >= 0 ? a->dim[ai] : 1, bd = bi >= 0 ? b->dim[bi] : 1;
+    if (ad != bd && ad != 1 && bd != 1) return false;
+    y->dim[i] = m->batch_dim[i] = ad == 1 ? bd : ad;
+    m->a_step[i] = ad == 1 ? 0 : a_step;
+    m->b_step[i] = bd == 1 ? 0 : b_step;
+    a_step *= ad, b_step *= bd, products *= m->batch_dim[i];
+  }
+  m->products = products, m->matrices = b_step;
+  return true;
+}
+
+static const char *read_extents(const hone_query *query, const ports *at, multiplying *m) {
   const hone_type *a = &query->in[0].type, *b = &query->in[at->b].type, *y = &query->out[0].type;
+  hn_gemm_bytes *g = &m->args;
   if (a->format != HONE_PLAIN || b->format != HONE_PLAIN || y->format != HONE_PLAIN) return "it is not plain";
-  if (a->shape.rank < 1 || b->shape.rank != 2) return "the right side is no matrix";
-  g->k = b->shape.dim[0], g->n = b->shape.dim[1], g->m = 1;
-  hone_shape wanted = a->shape;
-  if (wanted.dim[wanted.rank - 1] != g->k) return "the inner extents differ";
-  wanted.dim[wanted.rank - 1] = g->n;
+  if (a->shape.rank < 1 || b->shape.rank < 2) return "the right side is no matrix";
+  hone_shape left = a->shape, wanted;
+  if (left.rank == 1) left = hn_shape(2, (const int64_t[2]){1, left.dim[0]});
+  g->k = b->shape.dim[b->shape.rank - 2], g->n = b->shape.dim[b->shape.rank - 1], g->m = left.dim[left.rank - 2];
+  if (left.dim[left.rank - 1] != g->k) return "the inner extents differ";
+  if (hn_elems(&left) < 1 || hn_elems(&b->shape) < 1) return "an extent is 0";
+  if (!read_batch(&left, &b->shape, m, &wanted)) return "the batches do not broadcast";
+  wanted.dim[wanted.rank - 2] = g->m, wanted.dim[wanted.rank - 1] = g->n;
+  if (a->shape.rank == 1) wanted.dim[wanted.rank - 2] = g->n, --wanted.rank;
   if (!hn_shape_equal(&wanted, &y->shape)) return "the output has another shape";
-  for (int i = 0; i + 1 < a->shape.rank; ++i) g->m *= a->shape.dim[i];
-  if (g->m < 1 || g->n < 1 || g->k < 1) return "an extent is 0";
-  if ((double)g->m * (double)g->n * (double)g->k > most_products || g->k > INT32_MAX / 2) return "it is too large";
+  if (m->matrices == 1 && m->products * g->m * g->k == hn_elems(&left)) /* A's matrices are rows below each other */
+    g->m *= m->products, m->products = 1, m->batch_rank = 0;
+  if ((double)m->products * (double)g->m * (double)g->n * (double)g->k > most_products || g->k > INT32_MAX / 2)
+    return "it is too large";
   return NULL;
 }
 
@@ -84,8 +115,8 @@ static const char *read(const hone_query *query, multiplying *m) {
   const hone_dtype a = query->in[0].type.dtype, b = query->in[at->b].type.dtype, y = query->out[0].type.dtype;
   if (!hn_cpu_is_byte(a) || !hn_cpu_is_byte(b)) return "it is not of bytes";
   if (requantises ? !hn_cpu_is_byte(y) : y != HONE_I32) return "the output has another type";
-  if (!(query->constant_mask >> at->b & 1)) return "the right side is no constant";
-  HN_TRY_REASON(read_extents(query, at, &m->args));
+  m->packs = !(query->constant_mask >> at->b & 1);
+  HN_TRY_REASON(read_extents(query, at, m));
   HN_TRY_REASON(read_sides(query, at, m->args.n));
   m->row = query->tactic->kernel;
   m->args.word = m->row->word, m->args.depth_step = m->row->depth_step;
@@ -105,33 +136,50 @@ static const char *read(const hone_query *query, multiplying *m) {
 static void cut(multiplying *m, const hone_facts *facts) {
   const hn_gemm_bytes *g = &m->args;
   const int64_t threads = hn_cpu_threads(facts), panels = hn_gemm_bytes_panels(g->n);
-  const int64_t wanted = threads == 1 ? 1 : threads * HN_CPU_UNITS_PER_THREAD;
+  const int64_t all = threads == 1 ? 1 : threads * HN_CPU_UNITS_PER_THREAD, wanted = hn_ceil_div(all, m->products);
   int64_t rows = hn_cpu_greater(LEAST_ROWS, A_BYTES / (2 * hn_gemm_bytes_depth(g)));
   rows = hn_cpu_lesser(rows, hn_cpu_greater(LEAST_ROWS, hn_ceil_div(g->m, wanted)));
   if (is_tiled(m)) rows = hn_ceil_div(rows, TILE_ROWS) * TILE_ROWS;
   m->row_chunk = hn_cpu_lesser(rows, g->m);
-  const int64_t row_chunks = hn_ceil_div(g->m, m->row_chunk);
-  m->panel_chunk = hn_ceil_div(panels, hn_cpu_lesser(panels, hn_ceil_div(wanted, row_chunks)));
+  m->row_chunks = hn_ceil_div(g->m, m->row_chunk);
+  m->panel_chunk = hn_ceil_div(panels, hn_cpu_lesser(panels, hn_ceil_div(wanted, m->row_chunks)));
   if (is_tiled(m)) m->panel_chunk = hn_ceil_div(m->panel_chunk, 2) * 2;
   m->panel_chunks = hn_ceil_div(panels, m->panel_chunk);
-  m->units = row_chunks * m->panel_chunks;
-  m->grain = hn_cpu_grain(m->units, (double)g->m * (double)g->n * (double)g->k / products_per_ns);
+  m->units = m->products * m->row_chunks * m->panel_chunks;
+  m->grain = hn_cpu_grain(m->units, (double)m->products * (double)g->m * (double)g->n * (double)g->k / products_per_ns);
   m->worker_bytes = hn_ceil_div(hn_gemm_bytes_scratch(g, m->row_chunk), 64) * 64;
 }
 
-/* What pack writes: the panels, then the sums of the columns. */
+/* A matrix that is packed: the panels, then the sums of the columns. */
 static int64_t packed_columns(const hn_gemm_bytes *g) { return hn_gemm_bytes_panels(g->n) * HN_GEMM_BYTES_PANEL; }
 static int64_t packed_sums_at(const multiplying *m) { return packed_columns(&m->args) * hn_gemm_bytes_depth(&m->args); }
+static int64_t packed_bytes(const multiplying *m) {
+  return packed_sums_at(m) + packed_columns(&m->args) * (int64_t)sizeof(int32_t);
+}
+static int64_t packed_step(const multiplying *m) { return hn_ceil_div(packed_bytes(m), 64) * 64; }
+static int64_t all_packed_bytes(const multiplying *m) { return (m->matrices - 1) * packed_step(m) + packed_bytes(m); }
+/* What belongs to its columns: base, zero points and scales. */
+static int64_t column_bytes(const multiplying *m) { return 3 * packed_columns(&m->args) * (int64_t)sizeof(int32_t); }
+
+static void pack_panels(const multiplying *m, const uint8_t *b, int64_t matrix, int64_t panel, int64_t panel_end,
+                        char *packed) {
+  const hn_gemm_bytes *g = &m->args;
+  char *to = packed + matrix * packed_step(m);
+  hn_gemm_bytes_pack_c(g, b + matrix * g->k * g->n, m->b_shift, panel, panel_end, (int8_t *)to,
+                       (int32_t *)(to + packed_sums_at(m)));
+}
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   multiplying m = {0};
   HN_TRY_REASON(read(query, &m));
   cut(&m, query->facts);
-  const int64_t columns = packed_columns(&m.args);
+  const double bytes = (double)m.matrices * (double)(packed_step(&m) + column_bytes(&m));
+  if (bytes > most_bytes) return "its right sides are too large";
+  const size_t packed = (size_t)all_packed_bytes(&m);
   needs->state = sizeof m;
-  needs->packed = (size_t)(packed_sums_at(&m) + columns * (int64_t)sizeof(int32_t));
-  /* base, zero points and scales of the columns stand first */
-  needs->scratch = (size_t)(3 * columns * (int64_t)sizeof(int32_t) + hn_cpu_threads(query->facts) * m.worker_bytes);
+  needs->packed = m.packs ? 0 : packed;
+  needs->scratch = (size_t)(m.matrices * (column_bytes(&m) + (m.packs ? packed_step(&m) : 0)) +
+                            hn_cpu_threads(query->facts) * m.worker_bytes);
   needs->efficiency = m.row->efficiency * (is_tiled(&m) ? hn_cpu_filled(m.args.m, TILE_ROWS / 2) : 1);
   if (memory) *(multiplying *)memory = m;
   return NULL;
@@ -141,8 +189,7 @@ static hone_status pack(const hone_query *query, void *to) {
   multiplying m = {0};
   if (read(query, &m)) return HONE_INVALID;
   const hone_tensor *b = query->in[ports_of(query)->b].constant;
-  int32_t *sums = (int32_t *)((char *)to + packed_sums_at(&m));
-  hn_gemm_bytes_pack_c(&m.args, b->data, m.b_shift, to, sums);
+  for (int64_t i = 0; i < m.matrices; ++i) pack_panels(&m, b->data, i, 0, hn_gemm_bytes_panels(m.args.n), to);
   return HONE_OK;
 }
 
@@ -159,19 +206,17 @@ static float scale_at(const hone_launch *launch, int port, int64_t column) {
 }
 
 /* What belongs to the columns; sums wrap, as they do where they are added. */
-static void fill_columns(const multiplying *m, const hone_launch *launch, hn_gemm_bytes *g) {
+static void fill_columns(const multiplying *m, const hone_launch *launch, const int32_t *sums, char *to) {
+  const hn_gemm_bytes *g = &m->args;
   const ports *at = m->row->requantises ? &quantised : &integer;
   const int64_t columns = packed_columns(g);
-  const int32_t *sums = (const int32_t *)((const char *)launch->packed + packed_sums_at(m));
   const uint32_t a_zero = (uint32_t)(byte_at(launch, at->a_zero, 0) + m->args.a_flip);
   const bool has_bias = at->bias >= 0 && at->bias < launch->in_count && launch->in[at->bias].data;
-  int32_t *base = launch->scratch, *b_zero = base + columns;
+  int32_t *base = (int32_t *)to, *b_zero = base + columns;
   float *scale = (float *)(b_zero + columns);
-  bool any = false;
   memset(base, 0, 3 * (size_t)columns * sizeof *base);
   for (int64_t j = 0; j < g->n; ++j) {
     b_zero[j] = byte_at(launch, at->b_zero, j) - m->b_shift;
-    any = any || b_zero[j] != 0;
     uint32_t sum = (uint32_t)g->k * a_zero * (uint32_t)b_zero[j] - a_zero * (uint32_t)sums[j];
     if (has_bias) {
       const hone_tensor *bias = &launch->in[at->bias];
@@ -182,29 +227,72 @@ static void fill_columns(const multiplying *m, const hone_launch *launch, hn_gem
     const float product = scale_at(launch, at->a_scale, 0) * scale_at(launch, at->b_scale, j);
     scale[j] = product / scale_at(launch, at->y_scale, 0);
   }
-  g->base = base;
-  g->b_zero = any ? b_zero : NULL;
-  g->scale = m->row->requantises ? scale : NULL;
-  if (m->row->requantises) g->c_zero = byte_at(launch, at->y_zero, 0) + g->c_flip;
+}
+
+/* Right sides [begin, end). */
+static void prepare(void *arg, int worker, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const multiplying *m = j->m;
+  const hone_tensor *b = &j->launch->in[m->row->requantises ? quantised.b : integer.b];
+  (void)worker;
+  for (int64_t i = begin; i < end; ++i) {
+    if (m->packs) pack_panels(m, b->data, i, 0, hn_gemm_bytes_panels(m->args.n), j->matrices);
+    fill_columns(m, j->launch, (const int32_t *)(j->matrices + i * packed_step(m) + packed_sums_at(m)),
+                 j->columns + i * column_bytes(m));
+  }
+}
+
+/* One product of the batch. */
+static hn_gemm_bytes product_of(const job *j, int64_t product) {
+  const multiplying *m = j->m;
+  const int64_t columns = packed_columns(&m->args);
+  hn_gemm_bytes g = j->gemm;
+  int64_t a = 0, b = 0, left = product;
+  for (int i = m->batch_rank - 1; i >= 0; --i) {
+    a += left % m->batch_dim[i] * m->a_step[i], b += left % m->batch_dim[i] * m->b_step[i];
+    left /= m->batch_dim[i];
+  }
+  g.a += a * g.m * g.k;
+  g.c = (char *)g.c + product * g.m * g.n * (m->row->requantises ? 1 : (int64_t)sizeof(int32_t));
+  g.b_packed = (const int8_t *)j->matrices + b * packed_step(m);
+  g.base = (const int32_t *)(j->columns + b * column_bytes(m));
+  if (g.b_zero) g.b_zero = g.base + columns;
+  g.scale = m->row->requantises ? (const float *)(g.base + 2 * columns) : NULL;
+  return g;
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
   const job *j = arg;
   const multiplying *m = j->m;
-  const int64_t panels = hn_gemm_bytes_panels(m->args.n);
+  const int64_t panels = hn_gemm_bytes_panels(m->args.n), each = m->row_chunks * m->panel_chunks;
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t row = unit / m->panel_chunks * m->row_chunk, panel = unit % m->panel_chunks * m->panel_chunk;
-    m->row->run(&j->gemm, row, hn_cpu_lesser(m->args.m, row + m->row_chunk), panel,
+    const hn_gemm_bytes g = product_of(j, unit / each);
+    const int64_t row = unit % each / m->panel_chunks * m->row_chunk, panel = unit % m->panel_chunks * m->panel_chunk;
+    m->row->run(&g, row, hn_cpu_lesser(m->args.m, row + m->row_chunk), panel,
                 hn_cpu_lesser(panels, panel + m->panel_chunk), j->scratch + worker * m->worker_bytes);
   }
 }
 
+static bool any_zero_point(const multiplying *m, const hone_launch *launch) {
+  const ports *at = m->row->requantises ? &quantised : &integer;
+  for (int64_t j = 0; j < m->args.n; ++j)
+    if (byte_at(launch, at->b_zero, j) != m->b_shift) return true;
+  return false;
+}
+
 static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
   const multiplying *m = state;
-  job j = {.m = m, .gemm = m->args};
-  j.gemm.a = launch->in[0].data, j.gemm.c = launch->out[0].data, j.gemm.b_packed = launch->packed;
-  fill_columns(m, launch, &j.gemm);
-  j.scratch = (char *)launch->scratch + 3 * packed_columns(&m->args) * (int64_t)sizeof(int32_t);
+  const ports *at = m->row->requantises ? &quantised : &integer;
+  const double bytes = (double)m->matrices * (double)packed_step(m);
+  job j = {.m = m, .launch = launch, .gemm = m->args, .columns = launch->scratch};
+  char *behind = j.columns + m->matrices * column_bytes(m);
+  if (m->packs && !launch->in[at->b].data) return HONE_INVALID;
+  j.matrices = m->packs ? behind : (char *)(uintptr_t)launch->packed;
+  j.scratch = behind + (m->packs ? m->matrices * packed_step(m) : 0);
+  j.gemm.a = launch->in[0].data, j.gemm.c = launch->out[0].data;
+  j.gemm.b_zero = any_zero_point(m, launch) ? (const int32_t *)j.columns : NULL; /* each product's own */
+  if (m->row->requantises) j.gemm.c_zero = byte_at(launch, at->y_zero, 0) + j.gemm.c_flip;
+  hn_pool_run(hn_stream_pool(stream), m->matrices, hn_cpu_grain(m->matrices, m->packs ? bytes : 1), prepare, &j);
   hn_pool_run(hn_stream_pool(stream), m->units, m->grain, body, &j);
   return HONE_OK;
 }

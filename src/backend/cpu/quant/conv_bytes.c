@@ -2,8 +2,9 @@
 /* conv_bytes.c - convolution of u8 and s8: requantised (qlinear_conv), as i32 sums (conv_integer), whose zero point of
  * x comes with each run, and as floats (conv_dynamic), whose scales do, too. Weights are constants, and what else
  * qlinear_conv reads: packed are words of weights and what a channel's sum begins with. Images may be plain or in
- * blocks of 64 channels; of sums and floats, of 8 or 16. */
+ * blocks of 64 channels; of sums and floats, of 8 or 16. Volumes are plain, and copied as images. */
 #include "backend/cpu/quant/conv_bytes.h"
+#include "backend/cpu/quant/conv_volumes.h"
 #include "tensor/element.h"
 #include "tensor/sliding.h"
 #include <math.h>
@@ -13,7 +14,8 @@ typedef struct state {
   const hn_cpu_conv_bytes_row *kernel;
   hn_conv_bytes conv; /* without pointers */
   hn_conv_bytes_layout packed;
-  int64_t units, grain, worker_bytes, base_bytes;
+  hn_cpu_volumes volumes;
+  int64_t units, grain, worker_bytes, base_bytes, volumes_at; /* of the scratch */
 } state;
 
 /* Inputs of qlinear_conv; conv_integer's are the first four of conv_dynamic's. */
@@ -26,7 +28,17 @@ static const double size_limit = 1e11;       /* bytes of weights, of a worker's 
 
 static bool within(int64_t value, int64_t low, int64_t high) { return value >= low && value <= high; }
 
-static const char *read_axes(const hone_query *query, const hone_type *w, hn_conv_bytes *c) {
+/* The first of three axes: images are what each output plane reads. */
+static void read_volumes(const hone_query *query, const hn_sliding *s, hn_conv_bytes *c, hn_cpu_volumes *v) {
+  const int64_t element = (int64_t)hone_dtype_bits(query->out[0].type.dtype) / 8;
+  *v = (hn_cpu_volumes){.batch = c->batch, .channels = c->in_channels, .out_channels = c->out_channels};
+  v->in_depth = s->in[0], v->out_depth = s->out[0], v->kernel_depth = s->kernel[0];
+  v->stride = s->stride[0], v->dilation = s->dilation[0], v->pad = s->pad_begin[0];
+  v->in_plane = s->in[1] * s->in[2], v->out_plane = s->out[1] * s->out[2] * element;
+  c->batch *= v->out_depth, c->in_channels *= v->kernel_depth;
+}
+
+static const char *read_axes(const hone_query *query, const hone_type *w, hn_conv_bytes *c, hn_cpu_volumes *v) {
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   hn_sliding s;
   if (hn_sliding_make(NULL, NULL, query->attrs, &x->shape, w->shape.dim + 2, &s) != HONE_OK)
@@ -39,23 +51,31 @@ static const char *read_axes(const hone_query *query, const hone_type *w, hn_con
       return "an extent, a stride or a pad is too large";
     if (y->shape.dim[i + 2] != s.out[i]) return "the output's extents are not what the window gives";
   }
-  const int across = s.spatial - 1;
+  const int across = s.spatial - 1, down = across - 1;
   c->in_height = c->out_height = c->kernel_height = c->stride_height = c->dilation_height = 1;
   if (across > 0) {
-    c->in_height = s.in[0], c->out_height = s.out[0], c->kernel_height = s.kernel[0];
-    c->stride_height = s.stride[0], c->dilation_height = s.dilation[0], c->pad_top = s.pad_begin[0];
+    c->in_height = s.in[down], c->out_height = s.out[down], c->kernel_height = s.kernel[down];
+    c->stride_height = s.stride[down], c->dilation_height = s.dilation[down], c->pad_top = s.pad_begin[down];
   }
   c->in_width = s.in[across], c->out_width = s.out[across], c->kernel_width = s.kernel[across];
   c->stride_width = s.stride[across], c->dilation_width = s.dilation[across], c->pad_left = s.pad_begin[across];
   if ((double)c->in_height * (double)c->in_width > INT32_MAX ||
       (double)c->out_height * (double)c->out_width > INT32_MAX)
     return "an image has too many pixels";
-  return NULL;
+  *v = (hn_cpu_volumes){0};
+  if (s.spatial < 3) return NULL;
+  if (x->format != HONE_PLAIN || y->format != HONE_PLAIN) return "its volumes are not plain";
+  if ((double)c->batch * (double)s.out[0] > INT32_MAX || (double)c->in_channels * (double)s.kernel[0] > INT32_MAX)
+    return "it has too many planes";
+  read_volumes(query, &s, c, v);
+  const double planes = (double)c->batch * ((double)c->in_channels * (double)v->in_plane +
+                                            (double)c->out_channels * (double)v->out_plane * 2);
+  return planes > size_limit ? "its planes are too large" : NULL;
 }
 
-static const char *read_shapes(const hone_query *query, const hone_type *w, hn_conv_bytes *c) {
+static const char *read_shapes(const hone_query *query, const hone_type *w, hn_conv_bytes *c, hn_cpu_volumes *v) {
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
-  if (!within(x->shape.rank, 3, 4)) return "it has more than two spatial axes";
+  if (!within(x->shape.rank, 3, 5)) return "it has more than three spatial axes";
   if (w->shape.rank != x->shape.rank || y->shape.rank != x->shape.rank) return "the ranks differ";
   for (int i = 0; i < x->shape.rank; ++i)
     if (!within(x->shape.dim[i], 1, extent_limit) || !within(w->shape.dim[i], 1, extent_limit) ||
@@ -68,7 +88,7 @@ static const char *read_shapes(const hone_query *query, const hone_type *w, hn_c
     return "the channels do not split into the groups";
   if (w->shape.dim[0] != c->out_channels || w->shape.dim[1] != c->in_channels / c->groups)
     return "the weights have other channels";
-  HN_TRY_REASON(read_axes(query, w, c));
+  HN_TRY_REASON(read_axes(query, w, c, v));
   const double depth = (double)(c->in_channels / c->groups) * (double)c->kernel_height * (double)c->kernel_width;
   if (depth > MOST_DEPTH) return "its sums may pass 32 bits";
   return depth * 16 * (double)c->out_channels > size_limit ? "the weights are too large" : NULL;
@@ -163,7 +183,8 @@ static int64_t block_of(const hone_type *type) {
 }
 
 /* Everything but pointers, units and the weights' zero points. */
-static const char *read(const hone_query *query, const hn_cpu_conv_bytes_row *kernel, hn_conv_bytes *c) {
+static const char *read(const hone_query *query, const hn_cpu_conv_bytes_row *kernel, hn_conv_bytes *c,
+                        hn_cpu_volumes *v) {
   const int w = kernel->output == HN_CPU_BYTES ? W : I_W;
   *c = (hn_conv_bytes){.floats = kernel->output == HN_CPU_FLOATS};
   HN_TRY_REASON(check_counts(query, kernel->output));
@@ -172,7 +193,7 @@ static const char *read(const hone_query *query, const hn_cpu_conv_bytes_row *ke
   if (!is_output(kernel->output, y)) return "the output has another type";
   if (query->in[w].type.format != HONE_PLAIN) return "the weights have another format";
   if (!(query->constant_mask & 1u << w)) return "the weights are not constant";
-  HN_TRY_REASON(read_shapes(query, &query->in[w].type, c));
+  HN_TRY_REASON(read_shapes(query, &query->in[w].type, c, v));
   HN_TRY_REASON(check_numbers(query, kernel->output, c));
   HN_TRY_REASON(check_residual(query, kernel));
   c->in_block = block_of(x), c->out_block = block_of(y);
@@ -290,10 +311,17 @@ static int64_t base_vectors(hn_cpu_conv_output output) {
   return output == HN_CPU_BYTES ? 0 : output == HN_CPU_FLOATS ? 3 : 1;
 }
 
+/* Planes that are read, written, and added. */
+static int64_t volumes_bytes(const hn_cpu_volumes *v, bool adds) {
+  const int64_t written = hn_conv_bytes_up(hn_cpu_volumes_written_bytes(v), 64);
+  return hn_conv_bytes_up(hn_cpu_volumes_read_bytes(v), 64) + (adds ? 2 : 1) * written;
+}
+
 const char *hn_cpu_conv_bytes_plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   const hn_cpu_conv_bytes_row *kernel = query->tactic->kernel;
   hn_conv_bytes c;
-  HN_TRY_REASON(read(query, kernel, &c));
+  hn_cpu_volumes v;
+  HN_TRY_REASON(read(query, kernel, &c, &v));
   cut(query, kernel, &c);
   if (kernel->output == HN_CPU_BYTES) read_bounds(query, &c), read_sum(query, &c);
   if (kernel->output == HN_CPU_FLOATS) HN_TRY_REASON(read_activation(query, &c));
@@ -304,11 +332,14 @@ const char *hn_cpu_conv_bytes_plan(const hone_query *query, void *state_memory, 
   const int64_t base_bytes = base_vectors(kernel->output) * hn_conv_bytes_up(packed.sums - packed.base, 64);
   needs->state = sizeof(state);
   needs->packed = (size_t)packed.end;
-  needs->scratch = (size_t)(base_bytes + worker_bytes * hn_cpu_threads(query->facts));
+  const int64_t volumes_at = base_bytes + worker_bytes * hn_cpu_threads(query->facts);
+  const int residual = residual_port(kernel->output);
+  needs->scratch = (size_t)(volumes_at + volumes_bytes(&v, residual >= 0 && hn_cpu_given(query, residual)));
   needs->efficiency = efficiency_of(&c, kernel);
   if (!state_memory) return NULL;
   state *s = state_memory;
   *s = (state){.kernel = kernel, .conv = c, .packed = packed, .worker_bytes = worker_bytes, .base_bytes = base_bytes};
+  s->volumes = v, s->volumes_at = volumes_at;
   s->units = kernel->is_depthwise ? hn_conv_bytes_dw_units(&c) : hn_conv_bytes_units(&c);
   const double macs = (double)(c.batch * c.out_channels) * (double)(c.out_height * c.out_width);
   s->grain = hn_cpu_grain(s->units, macs * ((double)hn_conv_bytes_depth(&c) + 16) / kernel->macs_per_ns);
@@ -322,7 +353,8 @@ static int32_t zero_of(const hone_query *query, int input, int32_t flip) {
 hone_status hn_cpu_conv_bytes_pack(const hone_query *query, void *to) {
   const hn_cpu_conv_bytes_row *kernel = query->tactic->kernel;
   hn_conv_bytes c;
-  if (read(query, kernel, &c)) return HONE_INTERNAL;
+  hn_cpu_volumes v;
+  if (read(query, kernel, &c, &v)) return HONE_INTERNAL;
   const int w = kernel->output == HN_CPU_BYTES ? W : I_W, w_zero = kernel->output == HN_CPU_BYTES ? W_ZERO : I_W_ZERO;
   hn_conv_bytes_constants k = {.w = query->in[w].constant->data, .w_is_signed = query->in[w].type.dtype == HONE_I8};
   if (hn_cpu_given(query, w_zero)) {
@@ -370,6 +402,17 @@ static void fill_channels(const state *s, const hone_launch *launch, hn_conv_byt
   c->scale = scale, c->bias = bias;
 }
 
+/* What the convolution reads and writes are planes of the scratch. */
+static void spread_volumes(const state *s, hone_stream *stream, const hone_launch *launch, hn_conv_bytes *c) {
+  const hn_cpu_volumes *v = &s->volumes;
+  char *read_planes = (char *)launch->scratch + s->volumes_at;
+  char *written = read_planes + hn_conv_bytes_up(hn_cpu_volumes_read_bytes(v), 64);
+  char *added = written + hn_conv_bytes_up(hn_cpu_volumes_written_bytes(v), 64);
+  hn_cpu_volumes_spread(v, stream, c->input, (uint8_t)(c->x_zero - c->in_flip), read_planes);
+  if (c->residual) hn_cpu_volumes_part(v, stream, c->residual, added), c->residual = added;
+  c->input = (const uint8_t *)read_planes, c->output = written;
+}
+
 hone_status hn_cpu_conv_bytes_launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
   job j = {s, s->conv, (char *)launch->scratch + s->base_bytes};
@@ -389,6 +432,8 @@ hone_status hn_cpu_conv_bytes_launch(void *state_memory, hone_stream *stream, co
   } else {
     fill_channels(s, launch, &j.conv);
   }
+  if (s->volumes.out_depth > 0) spread_volumes(s, stream, launch, &j.conv);
   hn_pool_run(hn_stream_pool(stream), s->units, s->grain, body, &j);
+  if (s->volumes.out_depth > 0) hn_cpu_volumes_collect(&s->volumes, stream, j.conv.output, launch->out[0].data);
   return HONE_OK;
 }

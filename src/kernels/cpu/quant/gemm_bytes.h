@@ -53,7 +53,9 @@ typedef void hn_gemm_bytes_fn(const hn_gemm_bytes *gemm, int64_t row, int64_t ro
 hn_gemm_bytes_fn hn_gemm_bytes_avx512_vnni, hn_gemm_bytes_avx512, hn_gemm_bytes_avx_vnni, hn_gemm_bytes_avx2,
     hn_gemm_bytes_c, hn_gemm_bytes_tiles_amx_int8, hn_gemm_bytes_tiles_c;
 
-/* B as it lies in a tensor (k x n), flip 0x80 where it is u8; and the sums of its columns, for whole panels. */
-void hn_gemm_bytes_pack_c(const hn_gemm_bytes *gemm, const uint8_t *b, int32_t flip, int8_t *to, int32_t *sums);
+/* Panels [panel, panel_end) of B as it lies in a tensor (k x n), flip 0x80 where it is u8; and the sums of their
+ * columns. `to` and `sums` are those of all panels. */
+void hn_gemm_bytes_pack_c(const hn_gemm_bytes *gemm, const uint8_t *b, int32_t flip, int64_t panel, int64_t panel_end,
+                          int8_t *to, int32_t *sums);
 
 #endif

@@ -3,16 +3,43 @@
 #include "kernels/cpu/quant/gemm_bytes.h"
 #include <string.h>
 
-void hn_gemm_bytes_pack_c(const hn_gemm_bytes *g, const uint8_t *b, int32_t flip, int8_t *to, int32_t *sums) {
-  const int64_t k = g->k, n = g->n, word = g->word;
-  const int64_t panels = hn_gemm_bytes_panels(n), depth = hn_gemm_bytes_depth(g);
-  memset(to, 0, (size_t)(panels * HN_GEMM_BYTES_PANEL * depth));
-  memset(sums, 0, (size_t)(panels * HN_GEMM_BYTES_PANEL) * sizeof *sums);
-  for (int64_t i = 0; i < k; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      const int8_t value = (int8_t)(uint8_t)(b[i * n + j] ^ flip);
-      const int64_t panel = j / HN_GEMM_BYTES_PANEL, column = j % HN_GEMM_BYTES_PANEL;
-      to[(panel * depth + i / word * word) * HN_GEMM_BYTES_PANEL + column * word + i % word] = value;
-      sums[j] = (int32_t)((uint32_t)sums[j] + (uint32_t)value);
+enum { PANEL = HN_GEMM_BYTES_PANEL, MOST_WORD = 4 };
+
+/* Sixteen columns of `word` rows become words side by side; the sums grow by them. */
+static void pack_words(const uint8_t *const rows[MOST_WORD], int word, int8_t *to, int32_t sums[PANEL]) {
+  if (word == 4) {
+    uint32_t words[PANEL];
+    for (int c = 0; c < PANEL; ++c)
+      words[c] = rows[0][c] | (uint32_t)rows[1][c] << 8 | (uint32_t)rows[2][c] << 16 | (uint32_t)rows[3][c] << 24;
+    memcpy(to, words, sizeof words);
+    for (int c = 0; c < PANEL; ++c)
+      sums[c] += (int8_t)rows[0][c] + (int8_t)rows[1][c] + (int8_t)rows[2][c] + (int8_t)rows[3][c];
+  } else {
+    uint16_t words[PANEL];
+    for (int c = 0; c < PANEL; ++c) words[c] = (uint16_t)(rows[0][c] | (unsigned)rows[1][c] << 8);
+    memcpy(to, words, sizeof words);
+    for (int c = 0; c < PANEL; ++c) sums[c] += (int8_t)rows[0][c] + (int8_t)rows[1][c];
+  }
+}
+
+void hn_gemm_bytes_pack_c(const hn_gemm_bytes *g, const uint8_t *b, int32_t flip, int64_t panel, int64_t panel_end,
+                          int8_t *to, int32_t *sums) {
+  const int word = g->word;
+  const int64_t depth = hn_gemm_bytes_depth(g);
+  for (; panel < panel_end; ++panel) {
+    const int64_t first = panel * PANEL, columns = g->n - first < PANEL ? g->n - first : PANEL;
+    int32_t sum[PANEL] = {0};
+    for (int64_t i = 0; i < depth; i += word) {
+      uint8_t row[MOST_WORD][PANEL] = {{0}};
+      const uint8_t *rows[MOST_WORD];
+      for (int w = 0; w < word; ++w) {
+        rows[w] = row[w];
+        if (i + w >= g->k) continue;
+        const uint8_t *from = b + (i + w) * g->n + first;
+        for (int64_t c = 0; c < columns; ++c) row[w][c] = (uint8_t)(from[c] ^ flip);
+      }
+      pack_words(rows, word, to + (panel * depth + i) * PANEL, sum);
     }
+    memcpy(sums + first, sum, sizeof sum);
+  }
 }
