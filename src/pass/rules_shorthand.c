@@ -55,6 +55,48 @@ static hone_status make_axis(hn_match *match) {
   return hn_bind_ints(match, "axes", 1, &axis);
 }
 
+/* ---- factors: rows of products have none of their own ---- */
+
+static bool is_wide_real(const hn_match *match) {
+  const hone_dtype dtype = match->roots[0]->fact.type.dtype;
+  return dtype == HONE_F32 || dtype == HONE_F64;
+}
+
+/* Constant weights may be scaled themselves. */
+static const char *when_scaled(const hn_match *match) {
+  const hone_attrs *attrs = &match->root->attrs;
+  if (!is_wide_real(match)) return "";
+  if (hn_value_is_constant(hn_bound(match, "y")) && hn_attr_int(attrs, "transA") == 0) return "";
+  return hn_attr_float(attrs, "alpha") != 1 ? NULL : "";
+}
+
+static const char *when_addend(const hn_match *match) {
+  const double beta = hn_attr_float(&match->root->attrs, "beta");
+  const char *scaled = when_scaled(match);
+  if (!scaled || !is_wide_real(match)) return scaled;
+  if (hn_value_is_constant(hn_bound(match, "y")) && hn_attr_int(&match->root->attrs, "transA") == 0) return "";
+  const hone_shape *k = &hn_bound_type(match, "k")->shape;
+  const bool is_number = k->rank == 0 || (hn_shape_known(k) && hn_elems(k) == 1);
+  return (beta != 0 && beta != 1) || is_number ? NULL : "";
+}
+
+static hone_status make_factors(hn_match *match) {
+  const hone_dtype dtype = match->roots[0]->fact.type.dtype;
+  hone_graph *graph = match->run->graph;
+  const hone_attrs *attrs = &match->root->attrs;
+  HN_TRY(hn_bind(match, "alpha", hn_constant_scalar(graph, dtype, hn_attr_float(attrs, "alpha"))));
+  return hn_bind(match, "beta", hn_constant_scalar(graph, dtype, hn_attr_float(attrs, "beta")));
+}
+
+static const char *when_wide(const hn_match *match) { return is_wide_real(match) ? NULL : "its sum may overflow"; }
+
+static hone_status make_count(hn_match *match) {
+  const hone_dtype dtype = match->roots[0]->fact.type.dtype;
+  return hn_bind(match, "count", hn_constant_scalar(match->run->graph, dtype, match->root->in_count));
+}
+
+#define PRODUCT "gemm[alpha=1, beta=1, transA=g.transA, transB=g.transB](x, y)"
+
 const hn_rewrite hn_rules_shorthand[] = {
     {.name = "stft_as_dft",
      .find = "s:stft(signal, step:const, window)",
@@ -101,5 +143,35 @@ const hn_rewrite hn_rules_shorthand[] = {
      .find = "r:reduce_log_sum_exp[noop_with_empty_axes=0](x)",
      .put = "add(log(reduce_sum[keepdims=r.keepdims](exp(sub(x, clip(reduce_max[keepdims=1](x), -3.4028234e38, "
             "3.4028234e38))))), clip(reduce_max[keepdims=r.keepdims](x), -3.4028234e38, 3.4028234e38))",
+     .why = "its pieces have tactics"},
+    {.name = "scaled_product_in_pieces",
+     .find = "g:gemm(x, y)",
+     .put = "mul(" PRODUCT ", alpha)",
+     .when = when_scaled,
+     .make = make_factors,
+     .why = "products have tactics, and factors"},
+    {.name = "scaled_product_and_addend_in_pieces",
+     .find = "g:gemm(x, y, k)",
+     .put = "add(mul(" PRODUCT ", alpha), mul(k, beta))",
+     .when = when_addend,
+     .make = make_factors,
+     .why = "products have tactics, and factors"},
+    {.name = "mean_of_two",
+     .find = "mean(a, b)",
+     .put = "div(add(a, b), count)",
+     .when = when_wide,
+     .make = make_count,
+     .why = "its pieces have tactics"},
+    {.name = "mean_of_three",
+     .find = "mean(a, b, c)",
+     .put = "div(add(add(a, b), c), count)",
+     .when = when_wide,
+     .make = make_count,
+     .why = "its pieces have tactics"},
+    {.name = "mean_of_four",
+     .find = "mean(a, b, c, d)",
+     .put = "div(add(add(add(a, b), c), d), count)",
+     .when = when_wide,
+     .make = make_count,
      .why = "its pieces have tactics"},
     {0}};
