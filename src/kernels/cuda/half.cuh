@@ -39,6 +39,11 @@ template <typename T> __device__ __forceinline__ T narrow(float v);
 template <> __device__ __forceinline__ f16 narrow<f16>(float v) { return __float2half_rn(v); }
 template <> __device__ __forceinline__ bf16 narrow<bf16>(float v) { return __float2bfloat16_rn(v); }
 template <> __device__ __forceinline__ float narrow<float>(float v) { return v; }
+__device__ __forceinline__ float power_of_two(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 /* Two values as one register, the first in the lower half. */
 template <typename T> __device__ __forceinline__ unsigned narrow_two(float a, float b);
 template <> __device__ __forceinline__ unsigned narrow_two<f16>(float a, float b) {

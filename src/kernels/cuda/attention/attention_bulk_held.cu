@@ -14,12 +14,6 @@
 enum { GROUP_ROWS = 64, ROWS = 128, ROW_BYTES = 128, FRONT = 1024, STAGES = 2, COLUMNS = 64, PARTS = 4 };
 #define INFINITE __int_as_float(0x7f800000)
 
-__device__ __forceinline__ float power_of_two(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 template <typename T, int keys> struct bulk_attention {
   static constexpr int part = keys * ROW_BYTES, stage = 2 * part;
   float score[keys / 2], out[COLUMNS / 2], top[2], sum[2];

@@ -18,12 +18,6 @@ template <int width, int depth, int across, int along, int keys> struct attentio
   static const bool holds_queries = depth * width <= 128; /* in registers */
 };
 
-__device__ __forceinline__ float power_of_two(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 /* `count` rows of `columns` halves to shared memory; zeros from `last` on and behind the columns. */
 template <int width, int pitch, int count, int threads, typename T>
 __device__ __forceinline__ void fetch_rows(T *to, const T *from, long long step, int columns, int first, int last) {
