@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules_shorthand.c - operators that are short for a few others, which have tactics. */
+#include "pass/fusion.h"
 #include "pass/passes.h"
 #include "pass/rule_help.h"
 
@@ -62,22 +63,31 @@ static bool is_wide_real(const hn_match *match) {
   return dtype == HONE_F32 || dtype == HONE_F64;
 }
 
+/* A device of its own may have a kernel with factors. */
+static bool is_taken_away(const hn_match *match) {
+  const hn_target *target = match->run->target;
+  hn_reach reach = HN_REACH_NONE;
+  return target && target->reach && hn_reach_of(match->run, match->root, false, &reach) == HONE_OK &&
+         reach == HN_REACH_AWAY;
+}
+
 /* Constant weights may be scaled themselves. */
+static bool keeps_factors(const hn_match *match) {
+  const bool is_scaled_once =
+      hn_value_is_constant(hn_bound(match, "y")) && hn_attr_int(&match->root->attrs, "transA") == 0;
+  return !is_wide_real(match) || is_scaled_once || is_taken_away(match);
+}
+
 static const char *when_scaled(const hn_match *match) {
-  const hone_attrs *attrs = &match->root->attrs;
-  if (!is_wide_real(match)) return "";
-  if (hn_value_is_constant(hn_bound(match, "y")) && hn_attr_int(attrs, "transA") == 0) return "";
-  return hn_attr_float(attrs, "alpha") != 1 ? NULL : "";
+  return hn_attr_float(&match->root->attrs, "alpha") != 1 && !keeps_factors(match) ? NULL : "";
 }
 
 static const char *when_addend(const hn_match *match) {
   const double beta = hn_attr_float(&match->root->attrs, "beta");
-  const char *scaled = when_scaled(match);
-  if (!scaled || !is_wide_real(match)) return scaled;
-  if (hn_value_is_constant(hn_bound(match, "y")) && hn_attr_int(&match->root->attrs, "transA") == 0) return "";
   const hone_shape *k = &hn_bound_type(match, "k")->shape;
   const bool is_number = k->rank == 0 || (hn_shape_known(k) && hn_elems(k) == 1);
-  return (beta != 0 && beta != 1) || is_number ? NULL : "";
+  const bool is_asked = hn_attr_float(&match->root->attrs, "alpha") != 1 || (beta != 0 && beta != 1) || is_number;
+  return is_asked && !keeps_factors(match) ? NULL : "";
 }
 
 static hone_status make_factors(hn_match *match) {
@@ -156,21 +166,9 @@ const hn_rewrite hn_rules_shorthand[] = {
      .when = when_addend,
      .make = make_factors,
      .why = "products have tactics, and factors"},
-    {.name = "mean_of_two",
-     .find = "mean(a, b)",
-     .put = "div(add(a, b), count)",
-     .when = when_wide,
-     .make = make_count,
-     .why = "its pieces have tactics"},
-    {.name = "mean_of_three",
-     .find = "mean(a, b, c)",
-     .put = "div(add(add(a, b), c), count)",
-     .when = when_wide,
-     .make = make_count,
-     .why = "its pieces have tactics"},
-    {.name = "mean_of_four",
-     .find = "mean(a, b, c, d)",
-     .put = "div(add(add(add(a, b), c), d), count)",
+    {.name = "mean_in_pieces",
+     .find = "mean(a, xs...)",
+     .put = "div(sum(a, xs...), count)",
      .when = when_wide,
      .make = make_count,
      .why = "its pieces have tactics"},

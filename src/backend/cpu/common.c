@@ -107,6 +107,38 @@ int64_t hn_cpu_grain(int64_t units, double total_ns) {
   return grain < 1 ? 1 : (int64_t)grain;
 }
 
+bool hn_cpu_batch_of(const hone_shape *a, const hone_shape *b, hn_cpu_batch *out) {
+  int64_t a_step = 1, b_step = 1;
+  out->rank = (a->rank > b->rank ? a->rank : b->rank) - 2;
+  for (int i = out->rank - 1; i >= 0; --i) {
+    const int ai = i - out->rank + a->rank - 2, bi = i - out->rank + b->rank - 2;
+    const int64_t ad = ai >= 0 ? a->dim[ai] : 1, bd = bi >= 0 ? b->dim[bi] : 1;
+    if (ad != bd && ad != 1 && bd != 1) return false;
+    out->dim[i] = ad == 1 ? bd : ad;
+    out->a_step[i] = ad == 1 ? 0 : a_step;
+    out->b_step[i] = bd == 1 ? 0 : b_step;
+    a_step *= ad;
+    b_step *= bd;
+  }
+  out->b_matrices = b_step;
+  return true;
+}
+
+int64_t hn_cpu_batch_count(const hn_cpu_batch *batch) {
+  int64_t count = 1;
+  for (int i = 0; i < batch->rank; ++i) count *= batch->dim[i];
+  return count;
+}
+
+void hn_cpu_batch_at(const hn_cpu_batch *batch, int64_t product, int64_t *out_a, int64_t *out_b) {
+  *out_a = *out_b = 0;
+  for (int i = batch->rank - 1; i >= 0; --i) {
+    *out_a += product % batch->dim[i] * batch->a_step[i];
+    *out_b += product % batch->dim[i] * batch->b_step[i];
+    product /= batch->dim[i];
+  }
+}
+
 int64_t hn_cpu_row_parts(const hone_facts *facts, int64_t images, int64_t rows, int64_t width) {
   const int64_t threads = hn_cpu_threads(facts), least = 96 * threads; /* pixels; as convolutions are cut */
   return threads == 1 || images >= threads || width <= 0 || rows < hn_ceil_div(least, width) ? 1 : threads;

@@ -74,6 +74,18 @@ int64_t hn_cpu_row_parts(const hone_facts *facts, int64_t images, int64_t rows, 
 /* Where slow units must not keep the others waiting. */
 enum { HN_CPU_UNITS_PER_THREAD = 4 };
 
+/* Products of matrices over batch axes that broadcast, as numpy's: steps in matrices, or in what the caller makes of
+ * A's; b_matrices: of B, which lie one after the other. */
+typedef struct hn_cpu_batch {
+  int rank;
+  int64_t dim[HONE_MAX_RANK], a_step[HONE_MAX_RANK], b_step[HONE_MAX_RANK], b_matrices;
+} hn_cpu_batch;
+/* Of shapes of rank 2 and more; false: they do not broadcast. */
+bool hn_cpu_batch_of(const hone_shape *a, const hone_shape *b, hn_cpu_batch *out);
+/* How many products there are; where the operands of one lie. */
+int64_t hn_cpu_batch_count(const hn_cpu_batch *batch);
+void hn_cpu_batch_at(const hn_cpu_batch *batch, int64_t product, int64_t *out_a, int64_t *out_b);
+
 /* Workers' buffers begin on cache lines of their own. */
 int64_t hn_cpu_whole_lines(int64_t floats);
 

@@ -123,16 +123,16 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   p->b_row_stride = summed.step[b];
   p->b_column_stride = columns.step[b];
   p->is_apart = true;
-  p->b_matrices = 1;
-  p->batch_rank = batch->count;
+  p->batch.b_matrices = 1;
+  p->batch.rank = batch->count;
   for (int i = batch->count - 1; i >= 0; --i) {
     const axis *at = &batch->axes[i];
-    p->batch_dim[i] = at->extent;
-    p->a_step[i] = at->step[a];
+    p->batch.dim[i] = at->extent;
+    p->batch.a_step[i] = at->step[a];
     p->c_step[i] = at->step[OUT];
     p->b_from[i] = at->step[b];
-    p->b_step[i] = at->step[b] ? p->b_matrices : 0;
-    if (at->step[b]) p->b_matrices *= at->extent;
+    p->batch.b_step[i] = at->step[b] ? p->batch.b_matrices : 0;
+    if (at->step[b]) p->batch.b_matrices *= at->extent;
   }
   return NULL;
 }

@@ -38,7 +38,7 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   g->a_row_stride = ta ? 1 : g->k;
   g->a_column_stride = ta ? g->m : 1;
   g->c_row_stride = g->n;
-  p->b_matrices = 1;
+  p->batch.b_matrices = 1;
   p->b_row_stride = tb ? 1 : g->n;
   p->b_column_stride = tb ? g->k : 1;
   return read_addend(query, g, ports);

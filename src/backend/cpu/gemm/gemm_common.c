@@ -29,12 +29,12 @@ const char *hn_cpu_product_check_sizes(const hn_cpu_product *p) {
   const hn_gemm_f32 *g = &p->gemm;
   double batches = 1;
   if (g->m < 1 || g->n < 1 || g->k < 1) return "an extent is 0";
-  for (int i = 0; i < p->batch_rank; ++i) {
-    if (p->batch_dim[i] < 1) return "an extent is 0";
-    batches *= (double)p->batch_dim[i];
+  for (int i = 0; i < p->batch.rank; ++i) {
+    if (p->batch.dim[i] < 1) return "an extent is 0";
+    batches *= (double)p->batch.dim[i];
   }
   const double m = (double)g->m + 16, n = (double)g->n + 16, k = (double)g->k + 16;
-  if ((double)p->b_matrices * k * n > size_limit || batches * m * n > size_limit || batches * m * k > size_limit)
+  if ((double)p->batch.b_matrices * k * n > size_limit || batches * m * n > size_limit || batches * m * k > size_limit)
     return "the matrices are too large";
   return NULL;
 }
@@ -85,8 +85,7 @@ void hn_cpu_product_plan(hn_cpu_product *p, const hone_facts *facts) {
   hn_gemm_f32 *g = &p->gemm;
   const int panel = p->kernel->panel;
   p->workers = hn_cpu_threads(facts);
-  p->batches = 1;
-  for (int i = 0; i < p->batch_rank; ++i) p->batches *= p->batch_dim[i];
+  p->batches = hn_cpu_batch_count(&p->batch);
   p->panels = hn_gemm_f32_panels(g->n, panel);
   p->packed_floats = hn_gemm_f32_packed_floats(g->k, g->n, panel);
   const double total_ns = (double)p->batches * matrix_ns(p);
@@ -105,17 +104,18 @@ void hn_cpu_product_plan(hn_cpu_product *p, const hone_facts *facts) {
   }
   p->grain = hn_cpu_grain(p->batches * p->row_chunks * p->panel_chunks, total_ns);
   p->pack_rows = PACK_BYTES / (panel * (int64_t)sizeof(float));
-  p->pack_units = p->b_matrices * p->panels * hn_ceil_div(g->k, p->pack_rows);
-  p->pack_grain = hn_cpu_grain(p->pack_units, (double)(p->b_matrices * p->packed_floats) * ns_per_a_float);
+  p->pack_units = p->batch.b_matrices * p->panels * hn_ceil_div(g->k, p->pack_rows);
+  p->pack_grain = hn_cpu_grain(p->pack_units, (double)(p->batch.b_matrices * p->packed_floats) * ns_per_a_float);
 }
 
 /* Of all of B's matrices. */
 static size_t packed_bytes(const hn_cpu_product *p) {
-  return (size_t)(p->b_matrices * hn_gemm_f32_packed_floats(p->gemm.k, p->gemm.n, p->kernel->panel)) * sizeof(float);
+  return (size_t)(p->batch.b_matrices * hn_gemm_f32_packed_floats(p->gemm.k, p->gemm.n, p->kernel->panel)) *
+         sizeof(float);
 }
 
 static int64_t packed_scratch_floats(const hn_cpu_product *p) {
-  return p->b_packed_before ? 0 : hn_cpu_whole_lines(p->b_matrices * p->packed_floats);
+  return p->b_packed_before ? 0 : hn_cpu_whole_lines(p->batch.b_matrices * p->packed_floats);
 }
 
 size_t hn_cpu_product_scratch_bytes(const hn_cpu_product *p) {
@@ -133,8 +133,8 @@ typedef struct job {
 static int64_t b_offset(const hn_cpu_product *p, int64_t matrix) {
   int64_t offset = 0;
   if (!p->is_apart) return matrix * p->gemm.k * p->gemm.n;
-  for (int i = 0; i < p->batch_rank; ++i)
-    if (p->b_step[i] > 0) offset += matrix / p->b_step[i] % p->batch_dim[i] * p->b_from[i];
+  for (int i = 0; i < p->batch.rank; ++i)
+    if (p->batch.b_step[i] > 0) offset += matrix / p->batch.b_step[i] % p->batch.dim[i] * p->b_from[i];
   return offset;
 }
 
@@ -150,7 +150,7 @@ static void pack_panels(const hn_cpu_product *p, const float *b, float *to, int6
 }
 
 static void pack_matrices(const hn_cpu_product *p, const float *b, float *to) {
-  pack_panels(p, b, to, 0, p->b_matrices * hn_gemm_f32_panels(p->gemm.n, p->kernel->panel));
+  pack_panels(p, b, to, 0, p->batch.b_matrices * hn_gemm_f32_panels(p->gemm.n, p->kernel->panel));
 }
 
 /* Units are panels, or parts of long ones. */
@@ -175,13 +175,11 @@ static void pack_body(void *arg, int worker, int64_t begin, int64_t end) {
 
 /* Points a product at matrix number `batch` of the output. */
 static void point(const hn_cpu_product *p, const job *j, int64_t batch, hn_gemm_f32 *g) {
-  int64_t a = 0, b = 0, c = p->is_apart ? 0 : batch * g->m * g->c_row_stride, left = batch;
-  for (int i = p->batch_rank - 1; i >= 0; --i) {
-    const int64_t at = left % p->batch_dim[i];
-    left /= p->batch_dim[i];
-    a += at * p->a_step[i];
-    b += at * p->b_step[i];
-    c += at * p->c_step[i];
+  int64_t a, b, c = p->is_apart ? 0 : batch * g->m * g->c_row_stride, left = batch;
+  hn_cpu_batch_at(&p->batch, batch, &a, &b);
+  for (int i = p->batch.rank - 1; p->is_apart && i >= 0; --i) {
+    c += left % p->batch.dim[i] * p->c_step[i];
+    left /= p->batch.dim[i];
   }
   g->a = j->data.a + a;
   g->b_packed = (p->b_packed_before ? j->data.b : j->packed) + b * p->packed_floats;

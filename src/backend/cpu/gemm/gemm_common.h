@@ -26,12 +26,9 @@ extern const hn_cpu_gemm_kernel hn_cpu_gemm_c, hn_cpu_gemm_avx2, hn_cpu_gemm_avx
  * depend on how the work is cut. Filled by the caller down to b_packed_before, then by hn_cpu_product_plan. */
 typedef struct hn_cpu_product {
   const hn_cpu_gemm_kernel *kernel;
-  hn_gemm_f32 gemm; /* m, n, k, strides, residual_stride, activation, bias_per_row; no pointers */
-  int batch_rank;
-  int64_t batch_dim[HONE_MAX_RANK];
-  int64_t a_step[HONE_MAX_RANK]; /* floats */
-  int64_t b_step[HONE_MAX_RANK]; /* matrices */
-  int64_t b_matrices, b_row_stride, b_column_stride;
+  hn_gemm_f32 gemm;   /* m, n, k, strides, residual_stride, activation, bias_per_row; no pointers */
+  hn_cpu_batch batch; /* A's steps in floats */
+  int64_t b_row_stride, b_column_stride;
   bool b_packed_before; /* else every launch packs it into scratch */
   bool is_apart;        /* B's matrices and C's lie where these say, in floats */
   int64_t b_from[HONE_MAX_RANK], c_step[HONE_MAX_RANK];

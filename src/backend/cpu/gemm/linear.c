@@ -19,7 +19,7 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   g->a_row_stride = g->k;
   g->a_column_stride = 1;
   g->c_row_stride = g->epilogue.residual_stride = g->n;
-  p->b_matrices = 1;
+  p->batch.b_matrices = 1;
   p->b_row_stride = transposed ? 1 : g->n;
   p->b_column_stride = transposed ? g->k : 1;
   HN_TRY_REASON(hn_cpu_epilogue_check(query, 2, 3, g->n));

@@ -9,30 +9,12 @@ static hone_shape matrix(const hone_shape *shape, bool left) {
   return hn_shape(2, dim);
 }
 
-/* Batch axes with their steps; false when the operands do not broadcast. */
-static bool read_batch(const hone_shape *a, const hone_shape *b, hn_cpu_product *p) {
-  int64_t a_step = p->gemm.m * p->gemm.k, b_step = 1;
-  p->batch_rank = (a->rank > b->rank ? a->rank : b->rank) - 2;
-  for (int i = p->batch_rank - 1; i >= 0; --i) {
-    const int ai = i - p->batch_rank + a->rank - 2, bi = i - p->batch_rank + b->rank - 2;
-    const int64_t ad = ai >= 0 ? a->dim[ai] : 1, bd = bi >= 0 ? b->dim[bi] : 1;
-    if (ad != bd && ad != 1 && bd != 1) return false;
-    p->batch_dim[i] = ad == 1 ? bd : ad;
-    p->a_step[i] = ad == 1 ? 0 : a_step;
-    p->b_step[i] = bd == 1 ? 0 : b_step;
-    a_step *= ad;
-    b_step *= bd;
-  }
-  p->b_matrices = b_step;
-  return true;
-}
-
 static bool fits_output(const hone_query *query, const hn_cpu_product *p) {
   const hone_shape *y = &query->out[0].type.shape;
-  int rank = p->batch_rank;
+  int rank = p->batch.rank;
   if (y->rank < rank) return false;
   for (int i = 0; i < rank; ++i)
-    if (y->dim[i] != p->batch_dim[i]) return false;
+    if (y->dim[i] != p->batch.dim[i]) return false;
   if (query->in[0].type.shape.rank > 1 && (y->rank <= rank || y->dim[rank++] != p->gemm.m)) return false;
   if (query->in[1].type.shape.rank > 1 && (y->rank <= rank || y->dim[rank++] != p->gemm.n)) return false;
   return y->rank == rank;
@@ -49,16 +31,17 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   g->n = b.dim[b.rank - 1];
   if (b.dim[b.rank - 2] != g->k) return "the inner extents differ";
   if (hn_elems(&a) == 0 || hn_elems(&b) == 0) return "an extent is 0";
-  if (!read_batch(&a, &b, p) || !fits_output(query, p)) return "the extents do not fit together";
-  bool is_dense = p->b_matrices == 1; /* then A's matrices are rows below each other */
+  if (!hn_cpu_batch_of(&a, &b, &p->batch) || !fits_output(query, p)) return "the extents do not fit together";
+  for (int i = 0; i < p->batch.rank; ++i) p->batch.a_step[i] *= g->m * g->k;
+  bool is_dense = p->batch.b_matrices == 1; /* then A's matrices are rows below each other */
   int64_t rows = g->m;
-  for (int i = 0; i < p->batch_rank; ++i) {
-    is_dense = is_dense && (p->a_step[i] != 0 || p->batch_dim[i] == 1);
-    rows *= p->batch_dim[i];
+  for (int i = 0; i < p->batch.rank; ++i) {
+    is_dense = is_dense && (p->batch.a_step[i] != 0 || p->batch.dim[i] == 1);
+    rows *= p->batch.dim[i];
   }
   if (is_dense) {
     g->m = rows;
-    p->batch_rank = 0;
+    p->batch.rank = 0;
   }
   g->a_row_stride = g->k;
   g->a_column_stride = 1;

@@ -50,8 +50,8 @@ static void cut(state *s, const hone_facts *facts) {
   s->panel_chunk = hn_ceil_div(s->panels, hn_cpu_lesser(s->panels, hn_ceil_div(wanted, s->row_chunks)));
   s->panel_chunks = hn_ceil_div(s->panels, s->panel_chunk);
   s->grain = hn_cpu_grain(s->batches * s->row_chunks * s->panel_chunks, total_ns);
-  s->pack_grain =
-      hn_cpu_grain(s->shape.b_matrices * s->panels, (double)(s->shape.b_matrices * s->packed) * ns_per_packed);
+  s->pack_grain = hn_cpu_grain(s->shape.batch.b_matrices * s->panels,
+                               (double)(s->shape.batch.b_matrices * s->packed) * ns_per_packed);
 }
 
 const char *hn_cpu_product_f64_plan(const hone_query *query, void *memory, hone_needs *needs) {
@@ -65,8 +65,7 @@ const char *hn_cpu_product_f64_plan(const hone_query *query, void *memory, hone_
   HN_TRY_REASON(hn_cpu_product_check_sizes(p));
   const hn_gemm_f32 *g = &p->gemm;
   p->b_packed_before = query->constant_mask & 2;
-  s->batches = 1;
-  for (int i = 0; i < p->batch_rank; ++i) s->batches *= p->batch_dim[i];
+  s->batches = hn_cpu_batch_count(&p->batch);
   s->gemm = (hn_gemm_f64){.m = g->m,
                           .n = g->n,
                           .k = g->k,
@@ -79,10 +78,10 @@ const char *hn_cpu_product_f64_plan(const hone_query *query, void *memory, hone_
   s->packed = hn_gemm_f64_packed(g->k, g->n, s->kernel->panel);
   cut(s, query->facts);
   s->gemm.block_rows = hn_cpu_gemm_f64_block(s->kernel, s->row_chunk, g->k, hn_cpu_l2_bytes(query->facts));
-  s->packed_scratch = p->b_packed_before ? 0 : hn_cpu_whole_lines_f64(p->b_matrices * s->packed);
+  s->packed_scratch = p->b_packed_before ? 0 : hn_cpu_whole_lines_f64(p->batch.b_matrices * s->packed);
   s->worker_doubles = hn_cpu_whole_lines_f64(s->gemm.block_rows * g->k);
   needs->state = sizeof *s;
-  needs->packed = p->b_packed_before ? (size_t)(p->b_matrices * s->packed) * sizeof(double) : 0;
+  needs->packed = p->b_packed_before ? (size_t)(p->batch.b_matrices * s->packed) * sizeof(double) : 0;
   needs->scratch = (size_t)(s->packed_scratch + hn_cpu_threads(query->facts) * s->worker_doubles) * sizeof(double);
   needs->efficiency = 0.4 * hn_cpu_filled(g->n, s->kernel->panel); /* of the peak in f32 */
   return NULL;
@@ -104,7 +103,7 @@ hone_status hn_cpu_product_f64_pack(const hone_query *query, void *to) {
   state s;
   hone_needs needs;
   if (hn_cpu_product_f64_plan(query, &s, &needs)) return HONE_INTERNAL;
-  if (s.shape.b_packed_before) pack_panels(&s, query->in[1].constant->data, to, 0, s.shape.b_matrices * s.panels);
+  if (s.shape.b_packed_before) pack_panels(&s, query->in[1].constant->data, to, 0, s.shape.batch.b_matrices * s.panels);
   return HONE_OK;
 }
 
@@ -127,12 +126,8 @@ static const double *port(const job *j, int number) { return number >= 0 ? j->la
 static hn_gemm_f64 product_at(const job *j, int64_t batch) {
   const state *s = j->s;
   hn_gemm_f64 g = s->gemm;
-  int64_t a = 0, b = 0, left = batch;
-  for (int i = s->shape.batch_rank - 1; i >= 0; --i) {
-    a += left % s->shape.batch_dim[i] * s->shape.a_step[i];
-    b += left % s->shape.batch_dim[i] * s->shape.b_step[i];
-    left /= s->shape.batch_dim[i];
-  }
+  int64_t a, b;
+  hn_cpu_batch_at(&s->shape.batch, batch, &a, &b);
   g.a = (const double *)j->launch->in[0].data + a;
   g.b_packed = j->b + b * s->packed;
   g.c = (double *)j->launch->out[0].data + batch * g.m * g.c_row_stride;
@@ -161,7 +156,7 @@ hone_status hn_cpu_product_f64_launch(void *memory, hone_stream *stream, const h
   job j = {.s = s, .launch = launch, .b = launch->packed, .packed = launch->scratch};
   j.workers = j.packed + s->packed_scratch;
   if (!s->shape.b_packed_before) {
-    hn_pool_run(pool, s->shape.b_matrices * s->panels, s->pack_grain, pack_body, &j);
+    hn_pool_run(pool, s->shape.batch.b_matrices * s->panels, s->pack_grain, pack_body, &j);
     j.b = j.packed;
   }
   hn_pool_run(pool, s->batches * s->row_chunks * s->panel_chunks, s->grain, body, &j);

@@ -25,10 +25,8 @@ typedef struct multiplying {
   hn_gemm_bytes args; /* but for what a launch alone knows */
   int32_t b_shift;    /* 128 where B is u8 */
   bool packs;         /* at each launch */
-  int batch_rank;     /* axes of the batch; steps in matrices */
-  int64_t batch_dim[HONE_MAX_RANK], a_step[HONE_MAX_RANK], b_step[HONE_MAX_RANK];
-  int64_t products, matrices; /* of the batch; of the right side */
-  int64_t row_chunk, row_chunks, panel_chunk, panel_chunks, units, grain, worker_bytes;
+  hn_cpu_batch batch;
+  int64_t products, row_chunk, row_chunks, panel_chunk, panel_chunks, units, grain, worker_bytes;
 } multiplying;
 
 /* matrices: the right side's, packed; columns: what fill_columns writes, for each of them; scratch: the workers'. */
@@ -69,40 +67,24 @@ static const char *read_sides(const hone_query *query, const ports *at, int64_t 
   return NULL;
 }
 
-/* Batch axes with their steps; the output's shape. */
-static bool read_batch(const hone_shape *a, const hone_shape *b, multiplying *m, hone_shape *y) {
-  int64_t a_step = 1, b_step = 1, products = 1;
-  m->batch_rank = (a->rank > b->rank ? a->rank : b->rank) - 2;
-  *y = (hone_shape){.rank = m->batch_rank + 2};
-  for (int i = m->batch_rank - 1; i >= 0; --i) {
-    const int ai = i - m->batch_rank + a->rank - 2, bi = i - m->batch_rank + b->rank - 2;
-    const int64_t ad = ai >= 0 ? a->dim[ai] : 1, bd = bi >= 0 ? b->dim[bi] : 1;
-    if (ad != bd && ad != 1 && bd != 1) return false;
-    y->dim[i] = m->batch_dim[i] = ad == 1 ? bd : ad;
-    m->a_step[i] = ad == 1 ? 0 : a_step;
-    m->b_step[i] = bd == 1 ? 0 : b_step;
-    a_step *= ad, b_step *= bd, products *= m->batch_dim[i];
-  }
-  m->products = products, m->matrices = b_step;
-  return true;
-}
-
 static const char *read_extents(const hone_query *query, const ports *at, multiplying *m) {
   const hone_type *a = &query->in[0].type, *b = &query->in[at->b].type, *y = &query->out[0].type;
   hn_gemm_bytes *g = &m->args;
   if (a->format != HONE_PLAIN || b->format != HONE_PLAIN || y->format != HONE_PLAIN) return "it is not plain";
   if (a->shape.rank < 1 || b->shape.rank < 2) return "the right side is no matrix";
-  hone_shape left = a->shape, wanted;
+  hone_shape left = a->shape, wanted = {0};
   if (left.rank == 1) left = hn_shape(2, (const int64_t[2]){1, left.dim[0]});
   g->k = b->shape.dim[b->shape.rank - 2], g->n = b->shape.dim[b->shape.rank - 1], g->m = left.dim[left.rank - 2];
   if (left.dim[left.rank - 1] != g->k) return "the inner extents differ";
   if (hn_elems(&left) < 1 || hn_elems(&b->shape) < 1) return "an extent is 0";
-  if (!read_batch(&left, &b->shape, m, &wanted)) return "the batches do not broadcast";
-  wanted.dim[wanted.rank - 2] = g->m, wanted.dim[wanted.rank - 1] = g->n;
-  if (a->shape.rank == 1) wanted.dim[wanted.rank - 2] = g->n, --wanted.rank;
+  if (!hn_cpu_batch_of(&left, &b->shape, &m->batch)) return "the batches do not broadcast";
+  while (wanted.rank < m->batch.rank) wanted.dim[wanted.rank] = m->batch.dim[wanted.rank], ++wanted.rank;
+  if (a->shape.rank > 1) wanted.dim[wanted.rank++] = g->m;
+  wanted.dim[wanted.rank++] = g->n;
   if (!hn_shape_equal(&wanted, &y->shape)) return "the output has another shape";
-  if (m->matrices == 1 && m->products * g->m * g->k == hn_elems(&left)) /* A's matrices are rows below each other */
-    g->m *= m->products, m->products = 1, m->batch_rank = 0;
+  m->products = hn_cpu_batch_count(&m->batch);
+  if (m->batch.b_matrices == 1 && m->products * g->m * g->k == hn_elems(&left)) /* A's are rows below each other */
+    g->m *= m->products, m->products = 1, m->batch.rank = 0;
   if ((double)m->products * (double)g->m * (double)g->n * (double)g->k > most_products || g->k > INT32_MAX / 2)
     return "it is too large";
   return NULL;
@@ -157,28 +139,35 @@ static int64_t packed_bytes(const multiplying *m) {
   return packed_sums_at(m) + packed_columns(&m->args) * (int64_t)sizeof(int32_t);
 }
 static int64_t packed_step(const multiplying *m) { return hn_ceil_div(packed_bytes(m), 64) * 64; }
-static int64_t all_packed_bytes(const multiplying *m) { return (m->matrices - 1) * packed_step(m) + packed_bytes(m); }
+static int64_t all_packed_bytes(const multiplying *m) {
+  return (m->batch.b_matrices - 1) * packed_step(m) + packed_bytes(m);
+}
 /* What belongs to its columns: base, zero points and scales. */
 static int64_t column_bytes(const multiplying *m) { return 3 * packed_columns(&m->args) * (int64_t)sizeof(int32_t); }
 
-static void pack_panels(const multiplying *m, const uint8_t *b, int64_t matrix, int64_t panel, int64_t panel_end,
-                        char *packed) {
+/* Panels [begin, end) of all right sides, which lie one after the other. */
+static void pack_panels(const multiplying *m, const uint8_t *b, int64_t begin, int64_t end, char *packed) {
   const hn_gemm_bytes *g = &m->args;
-  char *to = packed + matrix * packed_step(m);
-  hn_gemm_bytes_pack_c(g, b + matrix * g->k * g->n, m->b_shift, panel, panel_end, (int8_t *)to,
-                       (int32_t *)(to + packed_sums_at(m)));
+  const int64_t panels = hn_gemm_bytes_panels(g->n);
+  for (int64_t next; begin < end; begin = next) {
+    const int64_t matrix = begin / panels, first = begin % panels;
+    char *to = packed + matrix * packed_step(m);
+    next = hn_cpu_lesser(end, (matrix + 1) * panels);
+    hn_gemm_bytes_pack_c(g, b + matrix * g->k * g->n, m->b_shift, first, first + next - begin, (int8_t *)to,
+                         (int32_t *)(to + packed_sums_at(m)));
+  }
 }
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   multiplying m = {0};
   HN_TRY_REASON(read(query, &m));
   cut(&m, query->facts);
-  const double bytes = (double)m.matrices * (double)(packed_step(&m) + column_bytes(&m));
+  const double bytes = (double)m.batch.b_matrices * (double)(packed_step(&m) + column_bytes(&m));
   if (bytes > most_bytes) return "its right sides are too large";
   const size_t packed = (size_t)all_packed_bytes(&m);
   needs->state = sizeof m;
   needs->packed = m.packs ? 0 : packed;
-  needs->scratch = (size_t)(m.matrices * (column_bytes(&m) + (m.packs ? packed_step(&m) : 0)) +
+  needs->scratch = (size_t)(m.batch.b_matrices * (column_bytes(&m) + (m.packs ? packed_step(&m) : 0)) +
                             hn_cpu_threads(query->facts) * m.worker_bytes);
   needs->efficiency = m.row->efficiency * (is_tiled(&m) ? hn_cpu_filled(m.args.m, TILE_ROWS / 2) : 1);
   if (memory) *(multiplying *)memory = m;
@@ -189,7 +178,7 @@ static hone_status pack(const hone_query *query, void *to) {
   multiplying m = {0};
   if (read(query, &m)) return HONE_INVALID;
   const hone_tensor *b = query->in[ports_of(query)->b].constant;
-  for (int64_t i = 0; i < m.matrices; ++i) pack_panels(&m, b->data, i, 0, hn_gemm_bytes_panels(m.args.n), to);
+  pack_panels(&m, b->data, 0, m.batch.b_matrices * hn_gemm_bytes_panels(m.args.n), to);
   return HONE_OK;
 }
 
@@ -205,17 +194,18 @@ static float scale_at(const hone_launch *launch, int port, int64_t column) {
   return ((const float *)t->data)[hn_elems(&t->type.shape) == 1 ? 0 : column];
 }
 
-/* What belongs to the columns; sums wrap, as they do where they are added. */
-static void fill_columns(const multiplying *m, const hone_launch *launch, const int32_t *sums, char *to) {
+/* What belongs to the columns of a panel; sums wrap, as they do where they are added. */
+static void fill_panel(const multiplying *m, const hone_launch *launch, int64_t panel, const int32_t *sums, char *to) {
   const hn_gemm_bytes *g = &m->args;
   const ports *at = m->row->requantises ? &quantised : &integer;
-  const int64_t columns = packed_columns(g);
+  const int64_t columns = packed_columns(g), first = panel * HN_GEMM_BYTES_PANEL;
   const uint32_t a_zero = (uint32_t)(byte_at(launch, at->a_zero, 0) + m->args.a_flip);
   const bool has_bias = at->bias >= 0 && at->bias < launch->in_count && launch->in[at->bias].data;
   int32_t *base = (int32_t *)to, *b_zero = base + columns;
   float *scale = (float *)(b_zero + columns);
-  memset(base, 0, 3 * (size_t)columns * sizeof *base);
-  for (int64_t j = 0; j < g->n; ++j) {
+  for (int64_t j = first; j < first + HN_GEMM_BYTES_PANEL; ++j) {
+    base[j] = b_zero[j] = 0, scale[j] = 0;
+    if (j >= g->n) continue;
     b_zero[j] = byte_at(launch, at->b_zero, j) - m->b_shift;
     uint32_t sum = (uint32_t)g->k * a_zero * (uint32_t)b_zero[j] - a_zero * (uint32_t)sums[j];
     if (has_bias) {
@@ -229,16 +219,18 @@ static void fill_columns(const multiplying *m, const hone_launch *launch, const 
   }
 }
 
-/* Right sides [begin, end). */
+/* Panels [begin, end) of all right sides. */
 static void prepare(void *arg, int worker, int64_t begin, int64_t end) {
   const job *j = arg;
   const multiplying *m = j->m;
+  const int64_t panels = hn_gemm_bytes_panels(m->args.n);
   const hone_tensor *b = &j->launch->in[m->row->requantises ? quantised.b : integer.b];
   (void)worker;
+  if (m->packs) pack_panels(m, b->data, begin, end, j->matrices);
   for (int64_t i = begin; i < end; ++i) {
-    if (m->packs) pack_panels(m, b->data, i, 0, hn_gemm_bytes_panels(m->args.n), j->matrices);
-    fill_columns(m, j->launch, (const int32_t *)(j->matrices + i * packed_step(m) + packed_sums_at(m)),
-                 j->columns + i * column_bytes(m));
+    const int64_t matrix = i / panels;
+    fill_panel(m, j->launch, i % panels, (const int32_t *)(j->matrices + matrix * packed_step(m) + packed_sums_at(m)),
+               j->columns + matrix * column_bytes(m));
   }
 }
 
@@ -247,11 +239,8 @@ static hn_gemm_bytes product_of(const job *j, int64_t product) {
   const multiplying *m = j->m;
   const int64_t columns = packed_columns(&m->args);
   hn_gemm_bytes g = j->gemm;
-  int64_t a = 0, b = 0, left = product;
-  for (int i = m->batch_rank - 1; i >= 0; --i) {
-    a += left % m->batch_dim[i] * m->a_step[i], b += left % m->batch_dim[i] * m->b_step[i];
-    left /= m->batch_dim[i];
-  }
+  int64_t a, b;
+  hn_cpu_batch_at(&m->batch, product, &a, &b);
   g.a += a * g.m * g.k;
   g.c = (char *)g.c + product * g.m * g.n * (m->row->requantises ? 1 : (int64_t)sizeof(int32_t));
   g.b_packed = (const int8_t *)j->matrices + b * packed_step(m);
@@ -273,26 +262,28 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-static bool any_zero_point(const multiplying *m, const hone_launch *launch) {
-  const ports *at = m->row->requantises ? &quantised : &integer;
-  for (int64_t j = 0; j < m->args.n; ++j)
-    if (byte_at(launch, at->b_zero, j) != m->b_shift) return true;
+static bool any_zero_point(const multiplying *m, const hone_launch *launch, int port) {
+  const bool given = port < launch->in_count && launch->in[port].data;
+  const int64_t count = given ? hn_elems(&launch->in[port].type.shape) : 1;
+  for (int64_t j = 0; j < count; ++j)
+    if (byte_at(launch, port, j) != m->b_shift) return true;
   return false;
 }
 
 static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
   const multiplying *m = state;
   const ports *at = m->row->requantises ? &quantised : &integer;
-  const double bytes = (double)m->matrices * (double)packed_step(m);
+  const int64_t panels = m->batch.b_matrices * hn_gemm_bytes_panels(m->args.n);
+  const double bytes = (double)m->batch.b_matrices * (double)(column_bytes(m) + (m->packs ? packed_step(m) : 0));
   job j = {.m = m, .launch = launch, .gemm = m->args, .columns = launch->scratch};
-  char *behind = j.columns + m->matrices * column_bytes(m);
+  char *behind = j.columns + m->batch.b_matrices * column_bytes(m);
   if (m->packs && !launch->in[at->b].data) return HONE_INVALID;
   j.matrices = m->packs ? behind : (char *)(uintptr_t)launch->packed;
-  j.scratch = behind + (m->packs ? m->matrices * packed_step(m) : 0);
+  j.scratch = behind + (m->packs ? m->batch.b_matrices * packed_step(m) : 0);
   j.gemm.a = launch->in[0].data, j.gemm.c = launch->out[0].data;
-  j.gemm.b_zero = any_zero_point(m, launch) ? (const int32_t *)j.columns : NULL; /* each product's own */
+  j.gemm.b_zero = any_zero_point(m, launch, at->b_zero) ? (const int32_t *)j.columns : NULL; /* each product's own */
   if (m->row->requantises) j.gemm.c_zero = byte_at(launch, at->y_zero, 0) + j.gemm.c_flip;
-  hn_pool_run(hn_stream_pool(stream), m->matrices, hn_cpu_grain(m->matrices, m->packs ? bytes : 1), prepare, &j);
+  hn_pool_run(hn_stream_pool(stream), panels, hn_cpu_grain(panels, bytes), prepare, &j);
   hn_pool_run(hn_stream_pool(stream), m->units, m->grain, body, &j);
   return HONE_OK;
 }

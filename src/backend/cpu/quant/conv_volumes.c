@@ -8,6 +8,7 @@ typedef struct copying {
   const char *from;
   char *to;
   uint8_t pad;
+  bool collects;
 } copying;
 
 static const double bytes_per_ns = 4;
@@ -39,20 +40,14 @@ static int64_t place_in_volume(const hn_cpu_volumes *v, int64_t i, int64_t c) {
   return ((i / v->out_depth * v->out_channels + c) * v->out_depth + i % v->out_depth) * v->out_plane;
 }
 
-static void collect(void *arg, int worker, int64_t begin, int64_t end) {
+static void move(void *arg, int worker, int64_t begin, int64_t end) {
   const copying *j = arg;
   (void)worker;
   for (int64_t i = begin; i < end; ++i)
-    for (int64_t c = 0; c < j->v->out_channels; ++c)
-      memcpy(j->to + place_in_volume(j->v, i, c), j->from + place_of_plane(j->v, i, c), (size_t)j->v->out_plane);
-}
-
-static void part(void *arg, int worker, int64_t begin, int64_t end) {
-  const copying *j = arg;
-  (void)worker;
-  for (int64_t i = begin; i < end; ++i)
-    for (int64_t c = 0; c < j->v->out_channels; ++c)
-      memcpy(j->to + place_of_plane(j->v, i, c), j->from + place_in_volume(j->v, i, c), (size_t)j->v->out_plane);
+    for (int64_t c = 0; c < j->v->out_channels; ++c) {
+      const int64_t plane = place_of_plane(j->v, i, c), volume = place_in_volume(j->v, i, c);
+      memcpy(j->to + (j->collects ? volume : plane), j->from + (j->collects ? plane : volume), (size_t)j->v->out_plane);
+    }
 }
 
 static void copy(const hn_cpu_volumes *v, hone_stream *stream, int64_t bytes,
@@ -62,11 +57,11 @@ static void copy(const hn_cpu_volumes *v, hone_stream *stream, int64_t bytes,
 }
 
 void hn_cpu_volumes_spread(const hn_cpu_volumes *v, hone_stream *stream, const void *x, uint8_t pad, void *planes) {
-  copy(v, stream, hn_cpu_volumes_read_bytes(v), spread, &(copying){v, x, planes, pad});
+  copy(v, stream, hn_cpu_volumes_read_bytes(v), spread, &(copying){v, x, planes, pad, false});
 }
 void hn_cpu_volumes_collect(const hn_cpu_volumes *v, hone_stream *stream, const void *planes, void *y) {
-  copy(v, stream, hn_cpu_volumes_written_bytes(v), collect, &(copying){v, planes, y, 0});
+  copy(v, stream, hn_cpu_volumes_written_bytes(v), move, &(copying){v, planes, y, 0, true});
 }
 void hn_cpu_volumes_part(const hn_cpu_volumes *v, hone_stream *stream, const void *y, void *planes) {
-  copy(v, stream, hn_cpu_volumes_written_bytes(v), part, &(copying){v, y, planes, 0});
+  copy(v, stream, hn_cpu_volumes_written_bytes(v), move, &(copying){v, y, planes, 0, false});
 }

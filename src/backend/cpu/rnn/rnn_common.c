@@ -122,7 +122,7 @@ const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *r) {
   HN_TRY_REASON(read_shapes(query, r));
   r->waits = cell->kind == HN_RNN_GRU && !r->is_linear_first;
   const int64_t n = r->gates * r->hidden;
-  r->project = (hn_cpu_product){.kernel = cell->gemm, .b_matrices = 1, .b_packed_before = true};
+  r->project = (hn_cpu_product){.kernel = cell->gemm, .batch.b_matrices = 1, .b_packed_before = true};
   r->project.gemm = (hn_gemm_f32){.m = r->time * r->batch, .n = n, .k = r->input};
   r->project.gemm.a_row_stride = r->input;
   r->project.gemm.a_column_stride = 1;

@@ -151,10 +151,6 @@ const char *hn_cuda_attention_read_qkv(const hone_query *query, call *s) {
 
 /* ---- rows ---- */
 
-typedef struct row_kernel {
-  hn_cuda_attention_reader *read;
-} row_kernel;
-
 static int parts_of(const call *s) {
   const int width = s->args.size > s->args.v_size ? s->args.size : s->args.v_size;
   return width <= 32 ? 1 : width <= 64 ? 2 : 4;
@@ -163,7 +159,7 @@ static int parts_of(const call *s) {
 static int variants(const hone_query *query, hone_params *out, int room) {
   call s;
   int count = 0;
-  if (((const row_kernel *)query->tactic->kernel)->read(query, &s)) return 0;
+  if (((const hn_cuda_attention_row *)query->tactic->kernel)->read(query, &s)) return 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels && count < room; ++i) {
     if (kernels[i].parts != parts_of(&s)) continue;
     out[count] = (hone_params){.count = 1};
@@ -175,7 +171,7 @@ static int variants(const hone_query *query, hone_params *out, int room) {
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
-  HN_TRY_REASON(((const row_kernel *)query->tactic->kernel)->read(query, &s->call));
+  HN_TRY_REASON(((const hn_cuda_attention_row *)query->tactic->kernel)->read(query, &s->call));
   needs->state = sizeof *s;
   s->call.args.vectors = hn_cuda_attention_steps(&s->call) % 4 == 0; /* float4 reads */
   const int64_t rows = hn_cuda_first_param(query);
@@ -204,8 +200,8 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 const hone_tactic hn_tactics_cuda_attention[] = {
     {sizeof(hone_tactic), .name = "cuda.attention.f32", .version = 1, .op = "attention",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_cuda_attention_read}},
+     .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read}},
     {sizeof(hone_tactic), .name = "cuda.qkv_attention.f32", .version = 1, .op = "qkv_attention",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_cuda_attention_read_qkv}},
+     .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read_qkv}},
     {0}};

@@ -16,11 +16,12 @@ typedef struct hn_cuda_attention_call {
 /* NULL, or why not: activations are plain and of the row's type, f32 or the halves that it multiplies in. */
 typedef const char *hn_cuda_attention_reader(const hone_query *query, hn_cuda_attention_call *call);
 hn_cuda_attention_reader hn_cuda_attention_read, hn_cuda_attention_read_qkv;
-/* The same by a row whose kernel is an hn_cuda_attention_row, and what all kernels over halves need; then args.vectors
- * says whether a mask is the same for all rows, and can be read eight at a time. */
+/* What a row's kernel is. */
 typedef struct hn_cuda_attention_row {
   hn_cuda_attention_reader *read;
 } hn_cuda_attention_row;
+/* Reads by it, and asks for what all kernels over halves need; then args.vectors says whether a mask is the same for
+ * all rows, and can be read eight at a time. */
 const char *hn_cuda_attention_read_halves(const hone_query *query, hn_cuda_attention_call *call);
 /* Of a launch: its queries, keys, values and mask, or NULL. */
 typedef struct hn_cuda_attention_operands {

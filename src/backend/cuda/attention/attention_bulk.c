@@ -90,18 +90,21 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       arguments);
 }
 
-#define ROW(op_name, type_name, held, plain, reader)                                                                   \
-  {                                                                                                                    \
-    sizeof(hone_tactic), .name = "cuda." op_name "." type_name ".bulk", .version = 1, .op = op_name,                   \
-                         .isa = HN_CUDA_SM90A, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,               \
-                         .storages = {{plain, plain}}, .compute = held, .variants = variants, .plan = plan,            \
-                         .launch = launch, .kernel = &(const hn_cuda_attention_row) {                                  \
-      reader                                                                                                           \
-    }                                                                                                                  \
-  }
 const hone_tactic hn_tactics_cuda_attention_bulk[] = {
-    ROW("attention", "f16", HONE_F16, HONE_F16_PLAIN, hn_cuda_attention_read),
-    ROW("attention", "bf16", HONE_BF16, HONE_BF16_PLAIN, hn_cuda_attention_read),
-    ROW("qkv_attention", "f16", HONE_F16, HONE_F16_PLAIN, hn_cuda_attention_read_qkv),
-    ROW("qkv_attention", "bf16", HONE_BF16, HONE_BF16_PLAIN, hn_cuda_attention_read_qkv),
+    {sizeof(hone_tactic), .name = "cuda.attention.f16.bulk", .version = 1, .op = "attention", .isa = HN_CUDA_SM90A,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .compute = HONE_F16, .variants = variants, .plan = plan, .launch = launch,
+     .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read}},
+    {sizeof(hone_tactic), .name = "cuda.attention.bf16.bulk", .version = 1, .op = "attention", .isa = HN_CUDA_SM90A,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .compute = HONE_BF16, .variants = variants, .plan = plan, .launch = launch,
+     .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read}},
+    {sizeof(hone_tactic), .name = "cuda.qkv_attention.f16.bulk", .version = 1, .op = "qkv_attention",
+     .isa = HN_CUDA_SM90A, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .compute = HONE_F16, .variants = variants, .plan = plan,
+     .launch = launch, .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read_qkv}},
+    {sizeof(hone_tactic), .name = "cuda.qkv_attention.bf16.bulk", .version = 1, .op = "qkv_attention",
+     .isa = HN_CUDA_SM90A, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .compute = HONE_BF16, .variants = variants, .plan = plan,
+     .launch = launch, .kernel = &(const hn_cuda_attention_row){hn_cuda_attention_read_qkv}},
     {0}};
