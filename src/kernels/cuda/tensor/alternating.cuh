@@ -80,14 +80,8 @@ template <typename T, typename C> struct alternating_sums {
   }
   /* then: the other team's turn, which begins when this one has seen its last stage filled, of a residual, too. */
   __device__ __forceinline__ void multiply(unsigned shared, int count, bool adds, ring<C::ST> &s, unsigned then) {
-    const unsigned full = shared, empty = full + C::ST * 8;
-    const unsigned own = shared + C::front + threadIdx.x / 128 % C::G * (C::R * 64 * C::deep);
-    const unsigned right = shared + C::front + C::BM * C::deep;
-    int before = 0;
-    for (int block = 0; block < count; ++block) {
-      barrier_wait(full + s.at * 8, s.parity);
-      const unsigned long long a = matrix_at<C::deep>(own + s.at * C::stage);
-      const unsigned long long b = matrix_at<C::deep>(right + s.at * C::stage);
+    const unsigned full = shared, own = shared + C::front + threadIdx.x / 128 % C::G * (C::R * 64 * C::deep);
+    const unsigned last = multiply_stages<C>(shared, own, count, s, [&](unsigned long long a, unsigned long long b) {
       pin();
       group_begin();
 #pragma unroll
@@ -95,11 +89,7 @@ template <typename T, typename C> struct alternating_sums {
 #pragma unroll
         for (int r = 0; r < C::R; ++r) multiply_group<T, C::BN>(v[r], a + r * (64 * C::deep / 16) + k * 2, b + k * 2);
       group_commit();
-      group_wait<1>(); /* the block before is done: its stage is free */
-      if (block > 0) leave_stage(empty + before * 8);
-      before = s.at;
-      s.next();
-    }
+    });
     if (adds) {
       ring<C::ST> added = s;
 #pragma unroll
@@ -107,7 +97,7 @@ template <typename T, typename C> struct alternating_sums {
     }
     if (threadIdx.x % 128 == 0) barrier_arrive(then);
     group_wait<0>();
-    leave_stage(empty + before * 8);
+    leave_stage(last);
     pin();
   }
   __device__ __forceinline__ void add_boxes(unsigned shared, ring<C::ST> &s) {

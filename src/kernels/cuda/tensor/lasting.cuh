@@ -143,6 +143,24 @@ __device__ __forceinline__ unsigned end_two(float first, float second, unsigned 
   return is_whole || left > 1 ? two : left > 0 ? two & 0xffff : 0; /* those that are not there are zeros */
 }
 
+/* `count` blocks of k, each when its stage is filled, by products that are in flight when `multiply` returns. The last
+ * stage's barrier: who has waited for its products leaves it. */
+template <typename C, typename F>
+__device__ __forceinline__ unsigned multiply_stages(unsigned shared, unsigned own, int count, ring<C::ST> &s,
+                                                    F multiply) {
+  const unsigned full = shared, empty = full + C::ST * 8, right = shared + C::front + C::BM * C::deep;
+  int before = 0;
+  for (int block = 0; block < count; ++block) {
+    barrier_wait(full + s.at * 8, s.parity);
+    multiply(matrix_at<C::deep>(own + s.at * C::stage), matrix_at<C::deep>(right + s.at * C::stage));
+    group_wait<1>(); /* the block before is done: its stage is free */
+    if (block > 0) leave_stage(empty + before * 8);
+    before = s.at;
+    s.next();
+  }
+  return empty + before * 8;
+}
+
 template <typename T, typename C> struct lasting_sums {
   typename kind_of<T>::sum v[C::BN / 2];
 
@@ -164,26 +182,16 @@ template <typename T, typename C> struct lasting_sums {
     }
   }
   __device__ __forceinline__ void multiply(unsigned shared, int count, ring<C::ST> &s) {
-    const unsigned full = shared, empty = full + C::ST * 8;
     const unsigned own = shared + C::front + threadIdx.x / 128 * 64 * C::deep;
-    const unsigned right = shared + C::front + C::BM * C::deep;
-    int before = 0;
-    for (int block = 0; block < count; ++block) {
-      barrier_wait(full + s.at * 8, s.parity);
-      const unsigned long long a = matrix_at<C::deep>(own + s.at * C::stage);
-      const unsigned long long b = matrix_at<C::deep>(right + s.at * C::stage);
+    const unsigned last = multiply_stages<C>(shared, own, count, s, [&](unsigned long long a, unsigned long long b) {
       pin();
       group_begin();
 #pragma unroll
       for (int k = 0; k < C::deep / 32; ++k) multiply_group<T, C::BN>(v, a + k * 2, b + k * 2);
       group_commit();
-      group_wait<1>(); /* the block before is done: its stage is free */
-      if (block > 0) leave_stage(empty + before * 8);
-      before = s.at;
-      s.next();
-    }
+    });
     group_wait<0>();
-    leave_stage(empty + before * 8);
+    leave_stage(last);
     pin();
   }
   /* Into the buffer, mixed as boxes are. soon: of bytes, their sums began with ROUNDING_BITS. */
