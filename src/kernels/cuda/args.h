@@ -8,6 +8,13 @@
 
 enum { HN_CUDA_AXES = 8, HN_CUDA_MOVE_THREADS = 256 };
 
+/* Divides 0 to 2^31 - 1 by a number that is known when a kernel is launched, since a device takes hundreds of clocks to
+ * divide: n * by >> 32 >> shift; by 1: `by` is 0. Source: Granlund and Montgomery, "Division by invariant integers
+ * using multiplication", 1994. */
+typedef struct hn_cuda_divisor {
+  unsigned by, shift;
+} hn_cuda_divisor;
+
 /* Element (i0, i1, ...) of `dim` is read at sum i * from and written at sum i * to. */
 typedef struct hn_cuda_walk {
   int rank;
@@ -189,7 +196,9 @@ typedef struct hn_cuda_tensor {
   int kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
   int m, n, depth, blocks, step_c, step_x, step_y;
   int split, n_tiles, group_tiles; /* blocks a tile of outputs; tiles of channels, in all and of each group */
-  int act, is_wide, residual_at;   /* an hn_activation; is_wide: the output is f32, or sums; bytes in shared memory */
+  int per_tap, band;               /* by bulk copies: blocks of k of a tap; channels from one row of taps to the next */
+  hn_cuda_divisor by_split, by_n_tiles, by_group_tiles, by_per_tap, by_kernel_w, by_depth, by_plane, by_out_w;
+  int act, is_wide, residual_at; /* an hn_activation; is_wide: the output is f32, or sums; bytes in shared memory */
   float alpha, beta;
   int scales_at;       /* of bytes: from what sums begin with, in words */
   hn_cuda_bytes bytes; /* of bytes alone */

@@ -40,17 +40,18 @@ static hone_status pack(const hone_query *query, void *to) {
   hn_cuda_bytes_vectors(query, &ports, &p, depth, hn_cuda_bytes_conv_channel, to);
   const hone_tensor *w = query->in[W].constant;
   const uint8_t *from = w->data, flip = w->type.dtype == HONE_U8 ? 0x80 : 0;
-  const int64_t taps = (int64_t)p.args.kernel_h * p.args.kernel_w, channels = w->type.shape.dim[1];
-  for (int64_t row = 0; row < w->type.shape.dim[0]; ++row)
+  const int64_t outputs = w->type.shape.dim[0], channels = w->type.shape.dim[1];
+  const int64_t taps = hn_cuda_elements(&w->type.shape) / (outputs * channels);
+  for (int64_t row = 0; row < outputs; ++row)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap)
-        ((uint8_t *)to)[hn_cuda_bytes_row(&p, row) * pitch + tap * p.tap_pitch + c] =
+        ((uint8_t *)to)[hn_cuda_bytes_row(&p, row) * pitch + hn_cuda_tensor_tap_at(&p, tap) + c] =
             (uint8_t)(from[(row * channels + c) * taps + tap] ^ flip);
   return HONE_OK;
 }
 
 #define COMMON                                                                                                         \
-  .storages = {{HONE_NHWC, HONE_NHWC}}, .version = 2, .op = "qlinear_conv",                                            \
+  .storages = {{HONE_NHWC, HONE_NHWC}}, .version = 3, .op = "qlinear_conv",                                            \
   .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,                                                            \
   .pack_mask = 1 << X_SCALE | 1 << W | 1 << W_SCALE | 1 << W_ZERO | 1 << Y_SCALE | 1 << BIAS,                          \
   .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch

@@ -70,7 +70,7 @@ static hone_status pack(const hone_query *query, void *to) {
 #define OF_INTEGER                                                                                                     \
   { .w = 1, .x_zero = 2, .w_zero = 3 }
 #define COMMON                                                                                                         \
-  .storages = {{HONE_PLAIN, HONE_PLAIN}}, .version = 2, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,      \
+  .storages = {{HONE_PLAIN, HONE_PLAIN}}, .version = 3, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,      \
   .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch
 #define QLINEAR .op = "qlinear_matmul", .pack_mask = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 8, COMMON
 #define INTEGER .op = "matmul_integer", .pack_mask = 1 << 1 | 1 << 3, COMMON

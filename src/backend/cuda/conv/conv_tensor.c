@@ -25,11 +25,12 @@ static hone_status pack(const hone_query *query, void *to) {
   if (plan(query, &p, &needs)) return HONE_INTERNAL;
   const hone_tensor *w = query->in[W].constant;
   const hn_cuda_tensor_rows packed = hn_cuda_tensor_packed(query, &p, to);
-  const int64_t taps = (int64_t)p.args.kernel_h * p.args.kernel_w, channels = w->type.shape.dim[1];
-  for (int64_t row = 0; row < w->type.shape.dim[0]; ++row)
+  const int64_t outputs = w->type.shape.dim[0], channels = w->type.shape.dim[1];
+  const int64_t taps = hn_cuda_elements(&w->type.shape) / (outputs * channels);
+  for (int64_t row = 0; row < outputs; ++row)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap)
-        hn_cuda_tensor_put(&p, &packed, row * packed.pitch + tap * p.tap_pitch + c,
+        hn_cuda_tensor_put(&p, &packed, row * packed.pitch + hn_cuda_tensor_tap_at(&p, tap) + c,
                            hn_cuda_weight(w, (row * channels + c) * taps + tap));
   return HONE_OK;
 }

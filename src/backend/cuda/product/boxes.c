@@ -20,10 +20,10 @@ static CUtensorMapSwizzle map_mix(hn_cuda_tensor_type type, int columns) {
 }
 
 bool hn_cuda_map_images(const hn_cuda_driver_api *api, const hn_cuda_boxes *b, const void *images, CUtensorMap *out) {
-  const cuuint64_t c = (cuuint64_t)b->pitch, width = (cuuint64_t)b->in_w, height = (cuuint64_t)b->in_h;
-  const cuuint64_t dims[4] = {c, width, height, (cuuint64_t)b->images};
-  const cuuint64_t pixel = c * (cuuint64_t)held_as[b->type].bytes;
-  const cuuint64_t steps[3] = {pixel, width * pixel, height * width * pixel};
+  const cuuint64_t bytes = (cuuint64_t)held_as[b->type].bytes;
+  const cuuint64_t dims[4] = {(cuuint64_t)b->channels, (cuuint64_t)b->in_w, (cuuint64_t)b->in_h, (cuuint64_t)b->images};
+  const cuuint64_t steps[3] = {(cuuint64_t)b->pixel_step * bytes, (cuuint64_t)b->row_step * bytes,
+                               (cuuint64_t)b->image_step * bytes};
   const int first[2] = {-b->pad_w, -b->pad_h};
   const int last[2] = {(b->out_w - 1) * b->stride_w - b->pad_w - (b->in_w - 1),
                        (b->out_h - 1) * b->stride_h - b->pad_h - (b->in_h - 1)};

@@ -17,11 +17,13 @@ typedef enum hn_cuda_tensor_type {
 } hn_cuda_tensor_type;
 
 /* Images with their channels last, as the outputs of a window over them see them; a box is `pixels` of these outputs'
- * places, of `columns` channels each (64 or 128 bytes). Channels, pads and pixels are as args.h has them. */
+ * places, of `columns` channels each (64 or 128 bytes). Channels, pads and pixels are as args.h has them; steps from
+ * one pixel, row and image to the next are in values, and channels may reach beyond a step. */
 typedef struct hn_cuda_boxes {
   hn_cuda_tensor_type type;
-  int images, in_h, in_w, pitch, out_h, out_w, stride_h, stride_w, pad_h, pad_w;
+  int images, in_h, in_w, channels, out_h, out_w, stride_h, stride_w, pad_h, pad_w;
   int columns, pixels;
+  int64_t pixel_step, row_step, image_step;
 } hn_cuda_boxes;
 bool hn_cuda_map_images(const hn_cuda_driver_api *api, const hn_cuda_boxes *boxes, const void *images,
                         CUtensorMap *out);

@@ -27,9 +27,11 @@ typedef struct hn_cuda_tensor_plan {
   hn_cuda_tensor args; /* extents and geometry are the caller's, the rest is filled */
   hn_cuda_tensor_type type;
   int groups;
-  int residual;                          /* its input; 0: there is none */
-  int tap_pitch;                         /* k from tap to tap */
-  int row;                               /* values of a block of k */
+  int residual;         /* its input; 0: there is none */
+  int tap_pitch;        /* k from tap to tap */
+  int folded, folded_c; /* taps of the window that are one, side by side; k from one to the next */
+  int64_t pixel_step, row_step, image_step, channels; /* of images, as bulk copies see them, in values */
+  int row;                                            /* values of a block of k */
   bool lasts;                            /* its rows of weights stand as blocks that last want them (of bytes) */
   int box_pixels, box_rows, box_columns; /* of bulk copies; 0: there are none */
   int residual_rows;                     /* of the boxes of a residual, of blocks that last */
@@ -37,6 +39,11 @@ typedef struct hn_cuda_tensor_plan {
   hn_cuda_builtin kernel;
   hn_cuda_shape shape;
 } hn_cuda_tensor_plan;
+
+/* Where a tap of the window, counted along its rows, begins in k. */
+static inline int64_t hn_cuda_tensor_tap_at(const hn_cuda_tensor_plan *p, int64_t tap) {
+  return tap / p->folded * p->tap_pitch + tap % p->folded * p->folded_c;
+}
 
 /* What is common to convolutions and linear layers: constants and the activation. Else why not. */
 const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p);

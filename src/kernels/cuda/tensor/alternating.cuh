@@ -18,18 +18,9 @@ template <typename T, int bn, int stages, int groups, int parts> struct alternat
   /* Boxes of a residual have 64 columns; a stage holds a few of them. */
   static constexpr int box = 64, box_bytes = BM * deep, boxes = BN / box, each = stage / box_bytes;
   static constexpr int boxes_stages = (boxes + each - 1) / each;
-  /* Registers of a thread: at first; then who copies leaves most of its own to who multiplies. */
-  static constexpr int at_first = 65536 / threads / 8 * 8, copier_registers = 40;
-  static constexpr int registers = (at_first * (teams * G + 1) - copier_registers) / (teams * G) / 8 * 8;
+  static constexpr int registers = registers_of(threads, teams *G);
   static_assert(registers <= 240, "a warpgroup cannot take more");
 };
-
-template <int registers> __device__ __forceinline__ void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
-}
-template <int registers> __device__ __forceinline__ void leave_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
-}
 
 /* The four warps of one. */
 __device__ __forceinline__ void warpgroup_meets(int number) {
@@ -161,12 +152,10 @@ template <typename T, typename C> struct alternating_sums {
   }
 };
 
-/* A barrier of stages tells one turn of the ring from the next, no more: who waited there while the stage before was
- * still filled would take that one's turn before for its own. So a team begins when the other one has seen all of its
- * stages filled, and goes beyond them. */
+/* As multiply_by_turns, which says why turns wait. */
 template <typename T, typename C>
-__device__ __forceinline__ void multiply_by_turns(T *y, const float *bias, bool adds, const hn_cuda_tensor &a,
-                                                  unsigned shared, int tiles) {
+__device__ __forceinline__ void multiply_halves_by_turns(T *y, const float *bias, bool adds, const hn_cuda_tensor &a,
+                                                         unsigned shared, int tiles) {
   alternating_sums<T, C> sums;
   ring<C::ST> s;
   const int team = threadIdx.x / (C::G * 128), places = a.blocks + (adds ? C::boxes_stages : 0);
@@ -206,9 +195,9 @@ __device__ __forceinline__ void alternating_product(const hn_cuda_lasting_maps &
   wait_for_previous();
   if (copier < 0) {
     take_registers<C::registers>();
-    multiply_by_turns<T, C>((T *)maps.to, bias, adds, a, shared, tiles);
+    multiply_halves_by_turns<T, C>((T *)maps.to, bias, adds, a, shared, tiles);
   } else {
-    leave_registers<C::copier_registers>();
+    leave_registers();
     if (copier == 0) {
       copy_stages<C>(maps, a, shared, tiles, [&](ring<C::ST> &s, int &filled, int m0, int n0) {
         if (adds) copy_residual_boxes<C>(maps, shared, s, filled, m0, n0);

@@ -24,14 +24,14 @@ template <typename C> struct bulk_copies {
   __device__ __forceinline__ bulk_copies(const hn_cuda_tensor_maps &of, unsigned shared, const hn_cuda_tensor &args,
                                          const tensor_place<C> &p)
       : maps(of), full(shared + C::barriers), empty(full + C::ST * 8), base(shared + C::front), a(args) {
-    const int per_tap = a.blocks / (a.kernel_h * a.kernel_w), tap = p.first / per_tap, plane = a.out_h * a.out_w;
+    const int tap = divided(p.first, a.by_per_tap);
     c_from = p.group * a.depth;
-    c_end = c_from + per_tap * C::row;
-    c = c_from + (p.first - tap * per_tap) * C::row;
-    tap_y = tap / a.kernel_w;
+    c_end = c_from + a.per_tap * C::row;
+    c = c_from + (p.first - tap * a.per_tap) * C::row;
+    tap_y = divided(tap, a.by_kernel_w);
     tap_x = tap - tap_y * a.kernel_w;
-    image = p.m0 / plane;
-    const int q = p.m0 - image * plane, y = q / a.out_w;
+    image = divided(p.m0, a.by_plane);
+    const int q = p.m0 - image * a.out_h * a.out_w, y = divided(q, a.by_out_w);
     h = y * a.stride_h - a.pad_h;
     w = (q - y * a.out_w) * a.stride_w - a.pad_w;
     k = p.first * C::row;
@@ -43,7 +43,8 @@ template <typename C> struct bulk_copies {
     k += C::row;
   }
   __device__ __forceinline__ void copy_image(int s) {
-    copy_pixels(base + s * C::stage, &maps.x, full + s * 8, c, w, h, image, tap_x * a.dilation_w, tap_y * a.dilation_h);
+    copy_pixels(base + s * C::stage, &maps.x, full + s * 8, c + tap_y * a.band, w, h, image, tap_x * a.dilation_w,
+                tap_y * a.dilation_h);
     c += C::row;
     if (c < c_end) return;
     c = c_from;

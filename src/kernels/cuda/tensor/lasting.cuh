@@ -7,16 +7,37 @@
 #include "kernels/cuda/tensor/tensor.cuh"
 #include "kernels/cuda/tensor/wgmma.cuh"
 
-/* deep: bytes of a row of a stage. groups: warpgroups that multiply, of 64 rows each. box: columns of the boxes that
- * are stored, of 64 rows each. */
-template <typename T, int bn, int stages, int buffers, int depth = 128, int groups = 2> struct lasting_tile {
+/* Registers of a thread that multiplies, where one warpgroup more copies and leaves it most of its own. */
+enum { COPIER_REGISTERS = 40 };
+constexpr int registers_of(int threads, int groups) {
+  return (65536 / threads / 8 * 8 * (groups + 1) - COPIER_REGISTERS) / groups / 8 * 8;
+}
+template <int registers> __device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+__device__ __forceinline__ void leave_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"((int)COPIER_REGISTERS));
+}
+
+/* deep: bytes of a row of a stage. groups: warpgroups of a team, each multiplies 64 rows; teams: two take turns
+ * (alternating.cuh). box: columns of the boxes that are stored, of 64 rows each. */
+template <typename T, int bn, int stages, int buffers, int depth = 128, int groups = 2, int team_count = 1,
+          bool is_direct = false>
+struct lasting_tile {
   static constexpr int G = groups, BM = 64 * groups, BN = bn, ST = stages, NB = buffers, deep = depth;
+  static constexpr int teams = team_count;
+  static constexpr bool direct = is_direct;
   static constexpr int row = deep / (int)sizeof(T);
   static constexpr int box = sizeof(T) == 4 ? 32 : sizeof(T) == 1 && BN % 128 == 0 ? 128 : 64;
   static constexpr int boxes = BN / box, box_bytes = 64 * box * (int)sizeof(T);
-  static constexpr int threads = G * 128 + 64, stage = (BM + BN) * deep, buffer = BM * BN * (int)sizeof(T);
-  static constexpr int front = 1024; /* barriers: of stages, then of buffers */
-  static constexpr int bytes = front + ST * stage + NB * buffer;
+  static constexpr int threads = teams > 1 ? (teams *G + 1) * 128 : G * 128 + 64, stage = (BM + BN) * deep,
+                       buffer = BM * BN * (int)sizeof(T);
+  static constexpr int front = 1024; /* barriers: of stages, then of buffers, then of turns */
+  /* Of bytes a buffer's channels have what sums begin with, and scales, in shared memory: read from where they were
+   * packed, each of them would be waited for at a tile's end. */
+  static constexpr int vectors = sizeof(T) == 1 ? BN * 8 : 0;
+  static constexpr int bytes = front + ST * stage + NB * (buffer + vectors);
+  static constexpr int registers = registers_of(threads, teams *G);
 };
 
 /* Goes round `n` places; the parity changes with each turn. */
@@ -38,7 +59,7 @@ template <typename C> __device__ __forceinline__ int lasting_tiles(const hn_cuda
 template <typename C> struct lasting_place {
   int m0, n0;
   __device__ __forceinline__ lasting_place(const hn_cuda_tensor &a, int tile) {
-    const int rows = tile / a.n_tiles;
+    const int rows = divided(tile, a.by_n_tiles);
     m0 = rows * C::BM;
     n0 = (tile - rows * a.n_tiles) * C::BN;
   }
@@ -48,25 +69,25 @@ template <typename C> struct lasting_place {
 template <typename C, typename F>
 __device__ __forceinline__ void copy_stages(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a, unsigned shared,
                                             int tiles, F behind) {
-  const int per_tap = a.blocks / (a.kernel_h * a.kernel_w), plane = a.out_h * a.out_w;
   const unsigned full = shared, empty = full + C::ST * 8, base = shared + C::front;
   ring<C::ST> s;
   int filled = 0;
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const lasting_place<C> p(a, tile);
-    const int image = p.m0 / plane, q = p.m0 - image * plane, y = q / a.out_w;
+    const int image = divided(p.m0, a.by_plane), q = p.m0 - image * a.out_h * a.out_w, y = divided(q, a.by_out_w);
     const int h = y * a.stride_h - a.pad_h, w = (q - y * a.out_w) * a.stride_w - a.pad_w;
     int k = 0;
     for (int tap_y = 0; tap_y < a.kernel_h; ++tap_y)
       for (int tap_x = 0; tap_x < a.kernel_w; ++tap_x)
-        for (int c = 0; c < per_tap; ++c, k += C::row) {
+        for (int c = 0; c < a.per_tap; ++c, k += C::row) {
           if (filled < C::ST)
             ++filled;
           else
             barrier_wait(empty + s.at * 8, s.parity ^ 1);
           const unsigned to = base + s.at * C::stage, barrier = full + s.at * 8;
           barrier_expect(barrier, C::stage);
-          copy_pixels(to, &maps.x, barrier, c * C::row, w, h, image, tap_x * a.dilation_w, tap_y * a.dilation_h);
+          copy_pixels(to, &maps.x, barrier, c * C::row + tap_y * a.band, w, h, image, tap_x * a.dilation_w,
+                      tap_y * a.dilation_h);
           copy_rows(to + C::BM * C::deep, &maps.w, barrier, k, p.n0);
           s.next();
         }
@@ -76,26 +97,36 @@ __device__ __forceinline__ void copy_stages(const hn_cuda_lasting_maps &maps, co
 
 /* ---- buffers: what follows the sums is written there, and stored from there ---- */
 
-/* Two barriers of each: it may be written (a residual lies in it), and it was written, by every warp. */
+/* Two barriers of each: it may be written (a residual lies in it, and the channels' vectors are there), and it was
+ * written, by every warp. */
 template <typename C> struct lasting_buffers {
-  unsigned ready, written, base;
+  unsigned ready, written, turns, base;
 
   __device__ __forceinline__ lasting_buffers(unsigned shared)
-      : ready(shared + C::ST * 16), written(ready + C::NB * 8), base(shared + C::front + C::ST * C::stage) {}
+      : ready(shared + C::ST * 16), written(ready + C::NB * 8), turns(written + C::NB * 8),
+        base(shared + C::front + C::ST * C::stage) {}
   __device__ __forceinline__ unsigned at(int i) const { return base + i * C::buffer; }
+  __device__ __forceinline__ unsigned vectors_at(int i) const { return base + C::NB * C::buffer + i * C::vectors; }
 };
 
 template <typename C>
-__device__ __forceinline__ void ready_buffer(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a,
-                                             const lasting_buffers<C> &of, int at, bool adds, int tile, int tiles) {
+__device__ __forceinline__ void ready_buffer(const hn_cuda_lasting_maps &maps, const float *vectors,
+                                             const hn_cuda_tensor &a, const lasting_buffers<C> &of, int at, bool adds,
+                                             int tile, int tiles) {
   if (tile >= tiles) return;
+  const lasting_place<C> p(a, tile);
   const unsigned barrier = of.ready + at * 8;
-  if (!adds) {
+  if (!adds && C::vectors == 0) {
     barrier_arrive(barrier);
     return;
   }
-  const lasting_place<C> p(a, tile);
-  barrier_expect(barrier, C::buffer);
+  const int there = C::vectors == 0 ? 0 : min(C::BN, a.scales_at - p.n0) * 4; /* tiles may go beyond */
+  barrier_expect(barrier, (adds ? C::buffer : 0) + there * 2);
+  if (C::vectors > 0) {
+    copy_flat(of.vectors_at(at), vectors + p.n0, barrier, there);
+    copy_flat(of.vectors_at(at) + C::BN * 4, vectors + a.scales_at + p.n0, barrier, there);
+  }
+  if (!adds) return;
 #pragma unroll
   for (int i = 0; i < C::boxes * C::G; ++i)
     copy_rows(of.at(at) + i * C::box_bytes, &maps.residual, barrier, p.n0 + i / C::G * C::box, p.m0 + i % C::G * 64);
@@ -103,24 +134,34 @@ __device__ __forceinline__ void ready_buffer(const hn_cuda_lasting_maps &maps, c
 
 /* One thread stores what was written, and readies buffers again: who requantises neither stores nor waits for it. */
 template <typename C>
-__device__ __forceinline__ void store_tiles(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a, unsigned shared,
-                                            bool adds, int tiles) {
+__device__ __forceinline__ void store_tiles(const hn_cuda_lasting_maps &maps, const float *vectors,
+                                            const hn_cuda_tensor &a, unsigned shared, bool adds, int tiles) {
   const lasting_buffers<C> buffers(shared);
   const int first = blockIdx.x, step = gridDim.x;
-  for (int i = 0; i < C::NB; ++i) ready_buffer<C>(maps, a, buffers, i, adds, first + i * step, tiles);
+  for (int i = 0; i < C::NB; ++i) ready_buffer<C>(maps, vectors, a, buffers, i, adds, first + i * step, tiles);
   ring<C::NB> b;
   for (int tile = first; tile < tiles; tile += step) {
-    const lasting_place<C> p(a, tile);
     barrier_wait(buffers.written + b.at * 8, b.parity);
+    if (!C::direct) {
+      const lasting_place<C> p(a, tile);
 #pragma unroll
-    for (int i = 0; i < C::boxes * C::G; ++i)
-      store_rows(&maps.y, buffers.at(b.at) + i * C::box_bytes, p.n0 + i / C::G * C::box, p.m0 + i % C::G * 64);
-    store_commit();
-    store_wait<0>();
-    ready_buffer<C>(maps, a, buffers, b.at, adds, tile + C::NB * step, tiles);
+      for (int i = 0; i < C::boxes * C::G; ++i)
+        store_rows(&maps.y, buffers.at(b.at) + i * C::box_bytes, p.n0 + i / C::G * C::box, p.m0 + i % C::G * 64);
+      store_commit();
+      store_wait<0>();
+    }
+    ready_buffer<C>(maps, vectors, a, buffers, b.at, adds, tile + C::NB * step, tiles);
     b.next();
   }
   store_done();
+}
+
+__device__ __forceinline__ int4 load_four(unsigned from) {
+  int4 four;
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+               : "r"(from));
+  return four;
 }
 
 /* A warpgroup has read a stage: who fills it may copy. */
@@ -161,8 +202,68 @@ __device__ __forceinline__ unsigned multiply_stages(unsigned shared, unsigned ow
   return empty + before * 8;
 }
 
+/* Of bytes, where a lane's two rows, eight apart, have their sixteen channels of 64: residuals, then what is stored. In
+ * a buffer, mixed as boxes are. */
+template <typename T, typename C> struct buffer_rows {
+  unsigned to;
+  int mix;
+
+  __device__ __forceinline__ buffer_rows(unsigned buffer) {
+    const int row = threadIdx.x / 32 % 4 * 16 + (threadIdx.x % 32 >> 2);
+    to = buffer + threadIdx.x / 128 % C::G * C::box_bytes + row * C::box;
+    mix = C::box == 128 ? row & 7 : row >> 1 & 3;
+  }
+  __device__ __forceinline__ unsigned at(int g) const {
+    const int chunk = (g * 64 + (threadIdx.x & 3) * 16) % C::box / 16;
+    return to + g * 64 / C::box * C::G * C::box_bytes + ((chunk ^ mix) << 4);
+  }
+  __device__ __forceinline__ void read(int g, unsigned (&out)[2][4]) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(out[half][0]), "=r"(out[half][1]), "=r"(out[half][2]), "=r"(out[half][3])
+                   : "r"(at(g) + half * 8 * C::box)
+                   : "memory");
+  }
+  __device__ __forceinline__ void write(int g, const unsigned (&out)[2][4]) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at(g) + half * 8 * C::box), "r"(out[half][0]),
+                   "r"(out[half][1]), "r"(out[half][2]), "r"(out[half][3])
+                   : "memory");
+  }
+};
+
+/* Residuals in a buffer, but what is stored goes to memory from registers: teams that take turns have time to wait for
+ * that, and by way of buffers it would pass shared memory twice more. */
+template <typename T, typename C> struct memory_rows {
+  buffer_rows<T, C> added;
+  T *to;
+  size_t below; /* from one row to the other */
+  int left;     /* channels from `to` on, none where the row is beyond the last */
+  bool has_below;
+
+  __device__ __forceinline__ memory_rows(unsigned buffer, T *y, const hn_cuda_tensor &a, int m0, int n0)
+      : added(buffer) {
+    const int row = m0 + threadIdx.x / 128 % C::G * 64 + threadIdx.x / 32 % 4 * 16 + (threadIdx.x % 32 >> 2);
+    const int n = n0 + (threadIdx.x & 3) * 16;
+    to = y + (size_t)row * a.out_pitch + n;
+    below = (size_t)8 * a.out_pitch;
+    left = row < a.m ? a.out_pitch - n : 0;
+    has_below = row + 8 < a.m;
+  }
+  __device__ __forceinline__ void read(int g, unsigned (&out)[2][4]) const { added.read(g, out); }
+  __device__ __forceinline__ void write(int g, const unsigned (&out)[2][4]) const {
+    if (g * 64 >= left) return;
+    *(uint4 *)(to + g * 64) = make_uint4(out[0][0], out[0][1], out[0][2], out[0][3]);
+    if (has_below) *(uint4 *)(to + g * 64 + below) = make_uint4(out[1][0], out[1][1], out[1][2], out[1][3]);
+  }
+};
+
 template <typename T, typename C> struct lasting_sums {
   typename kind_of<T>::sum v[C::BN / 2];
+
+  static __device__ __forceinline__ int warpgroup() { return threadIdx.x / 128 % C::G; } /* of its team */
 
   __device__ __forceinline__ void pin() {
 #pragma unroll
@@ -181,8 +282,9 @@ template <typename T, typename C> struct lasting_sums {
       }
     }
   }
-  __device__ __forceinline__ void multiply(unsigned shared, int count, ring<C::ST> &s) {
-    const unsigned own = shared + C::front + threadIdx.x / 128 * 64 * C::deep;
+  /* seen: what follows when all stages were seen filled. */
+  template <typename F> __device__ __forceinline__ void multiply(unsigned shared, int count, ring<C::ST> &s, F seen) {
+    const unsigned own = shared + C::front + warpgroup() * 64 * C::deep;
     const unsigned last = multiply_stages<C>(shared, own, count, s, [&](unsigned long long a, unsigned long long b) {
       pin();
       group_begin();
@@ -190,22 +292,21 @@ template <typename T, typename C> struct lasting_sums {
       for (int k = 0; k < C::deep / 32; ++k) multiply_group<T, C::BN>(v, a + k * 2, b + k * 2);
       group_commit();
     });
+    seen();
     group_wait<0>();
     leave_stage(last);
     pin();
   }
   /* Into the buffer, mixed as boxes are. soon: of bytes, their sums began with ROUNDING_BITS. */
-  __device__ __forceinline__ void put(unsigned buffer, const float *bias, bool adds, bool soon, const hn_cuda_tensor &a,
+  __device__ __forceinline__ void put(unsigned buffer, unsigned vectors, bool adds, bool soon, const hn_cuda_tensor &a,
                                       int n0) {
     if constexpr (sizeof(T) == 4)
       return put_floats(buffer, adds, a, n0);
     else if constexpr (sizeof(T) != 1)
       return n0 + C::BN <= a.n ? put_halves_by_way<true>(buffer, adds, a, n0)
                                : put_halves_by_way<false>(buffer, adds, a, n0);
-    else if (soon)
-      put_bytes_by_way<true>(buffer, (const int *)bias, adds, a, n0);
     else
-      put_bytes_by_way<false>(buffer, (const int *)bias, adds, a, n0);
+      put_bytes_by_way(buffer_rows<T, C>(buffer), vectors, adds, soon, a, n0);
   }
   template <bool is_whole>
   __device__ __forceinline__ void put_halves_by_way(unsigned buffer, bool adds, const hn_cuda_tensor &a, int n0) {
@@ -216,16 +317,24 @@ template <typename T, typename C> struct lasting_sums {
     else
       put_halves<false, false, is_whole>(buffer, adds, a, n0);
   }
-  template <bool soon>
-  __device__ __forceinline__ void put_bytes_by_way(unsigned buffer, const int *begins, bool adds,
+  template <typename R>
+  __device__ __forceinline__ void put_bytes_by_way(const R &rows, unsigned vectors, bool adds, bool soon,
                                                    const hn_cuda_tensor &a, int n0) {
+    if (soon)
+      put_bytes_one_way<true>(rows, vectors, adds, a, n0);
+    else
+      put_bytes_one_way<false>(rows, vectors, adds, a, n0);
+  }
+  template <bool soon, typename R>
+  __device__ __forceinline__ void put_bytes_one_way(const R &rows, unsigned vectors, bool adds, const hn_cuda_tensor &a,
+                                                    int n0) {
     switch (requantising_of(adds, a.bytes)) {
     case REQUANTISE_PLAIN:
-      if (soon && (T)-1 > 0 && a.bytes.zero == 0) return put_bytes<REQUANTISE_FROM_ZERO, soon>(buffer, begins, a, n0);
-      return put_bytes<REQUANTISE_PLAIN, soon>(buffer, begins, a, n0);
-    case REQUANTISE_BOUNDED: return put_bytes<REQUANTISE_BOUNDED, soon>(buffer, begins, a, n0);
-    case REQUANTISE_ADDED: return put_bytes<REQUANTISE_ADDED, soon>(buffer, begins, a, n0);
-    default: return put_bytes<REQUANTISE_ADDED_LAST, soon>(buffer, begins, a, n0);
+      if (soon && (T)-1 > 0 && a.bytes.zero == 0) return put_bytes<REQUANTISE_FROM_ZERO, soon>(rows, vectors, a, n0);
+      return put_bytes<REQUANTISE_PLAIN, soon>(rows, vectors, a, n0);
+    case REQUANTISE_BOUNDED: return put_bytes<REQUANTISE_BOUNDED, soon>(rows, vectors, a, n0);
+    case REQUANTISE_ADDED: return put_bytes<REQUANTISE_ADDED, soon>(rows, vectors, a, n0);
+    default: return put_bytes<REQUANTISE_ADDED_LAST, soon>(rows, vectors, a, n0);
     }
   }
   template <bool gelu, bool bounds, bool is_whole>
@@ -276,32 +385,22 @@ template <typename T, typename C> struct lasting_sums {
   }
   /* Requantised. The rows of the weights lie so that a lane's columns of 64 are sixteen channels side by side: column
    * 8 j + 2 q + e is channel 16 q + 2 j + e. Vectors lie so that the lanes of a row read fours side by side: channel
-   * 16 q + 4 i + e of 64 is number 16 i + 4 q + e. They are padded to whole 64s; tiles may go beyond. Behind them a
+   * 16 q + 4 i + e of 64 is number 16 i + 4 q + e. They are padded to whole 64s. Behind them a
    * word says whether sums are requantised soon: then what they begin with is a float. */
-  template <int way, bool soon>
-  __device__ __forceinline__ void put_bytes(unsigned buffer, const int *begins, const hn_cuda_tensor &a, int n0) {
-    constexpr bool adds = way >= REQUANTISE_ADDED;
-    const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + (lane >> 2);
-    const int mix = C::box == 128 ? row & 7 : row >> 1 & 3;
-    const float *scales = (const float *)begins + a.scales_at;
-    const unsigned to = buffer + threadIdx.x / 128 * C::box_bytes + row * C::box;
+  template <int way, bool soon, typename R>
+  __device__ __forceinline__ void put_bytes(const R &rows, unsigned vectors, const hn_cuda_tensor &a, int n0) {
+    const int q = threadIdx.x & 3;
 #pragma unroll
     for (int g = 0; g < C::BN / 64; ++g) {
-      const int column = g * 64 + (lane & 3) * 16, n = n0 + column, chunk = column % C::box / 16;
-      const int from = n0 + g * 64 < a.scales_at ? n0 + g * 64 + (lane & 3) * 4 : 0;
-      const unsigned at = to + g * 64 / C::box * C::G * C::box_bytes + ((chunk ^ mix) << 4);
+      const int n = n0 + g * 64 + q * 16;
+      const unsigned from = vectors + (g * 64 + q * 4) * 4;
       unsigned out[2][4] = {};
-      if (adds)
-#pragma unroll
-        for (int half = 0; half < 2; ++half)
-          asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                       : "=r"(out[half][0]), "=r"(out[half][1]), "=r"(out[half][2]), "=r"(out[half][3])
-                       : "r"(at + half * 8 * C::box)
-                       : "memory");
+      if (way >= REQUANTISE_ADDED) rows.read(g, out);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int4 begin = *(const int4 *)(begins + from + i * 16);
-        const float4 scale = *(const float4 *)(scales + from + i * 16);
+        const int4 begin = load_four(from + i * 64), bits = load_four(from + C::BN * 4 + i * 64);
+        const float4 scale = {__int_as_float(bits.x), __int_as_float(bits.y), __int_as_float(bits.z),
+                              __int_as_float(bits.w)};
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const auto *s = v + (g * 8 + i * 2) * 4 + half * 2;
@@ -319,29 +418,60 @@ template <typename T, typename C> struct lasting_sums {
       if (n + 16 > a.n) /* channels that are not there are zeros */
 #pragma unroll
         for (int i = 0; i < 4; ++i) out[0][i] &= there_of(a.n - n - i * 4), out[1][i] &= there_of(a.n - n - i * 4);
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at + half * 8 * C::box), "r"(out[half][0]),
-                     "r"(out[half][1]), "r"(out[half][2]), "r"(out[half][3])
-                     : "memory");
+      rows.write(g, out);
     }
   }
 };
 
+/* A barrier of stages tells one turn of the ring from the next, no more: who waited there while the stage before was
+ * still filled would take that one's turn before for its own. So of two teams one begins when the other has seen all of
+ * its stages filled, and goes beyond them. */
 template <typename T, typename C>
-__device__ __forceinline__ void multiply_tiles(const float *bias, bool adds, const hn_cuda_tensor &a, unsigned shared,
-                                               int tiles) {
+__device__ __forceinline__ void multiply_by_turns(T *y, bool adds, bool soon, const hn_cuda_tensor &a, unsigned shared,
+                                                  int tiles) {
   const lasting_buffers<C> buffers(shared);
-  const bool soon = sizeof(T) == 1 && ((const int *)bias)[2 * a.scales_at] != 0;
+  const int team = threadIdx.x / (C::G * 128);
+  lasting_sums<T, C> sums;
+  ring<C::ST> s;
+  ring<C::NB> b;
+  if (team > 0) s.skip(a.blocks), b.next();
+  int parity = team ^ 1; /* the first team's first turn has come */
+  for (int tile = blockIdx.x + team * gridDim.x; tile < tiles; tile += C::teams * gridDim.x) {
+    const lasting_place<C> p(a, tile);
+    sums.begin(nullptr, soon ? ROUNDING_BITS : 0, a, p.n0);
+    barrier_wait(buffers.turns + team * 8, parity);
+    parity ^= 1;
+    sums.multiply(shared, a.blocks, s, [&] {
+      if (threadIdx.x % 128 == 0) barrier_arrive(buffers.turns + (team ^ 1) * 8);
+    });
+    s.skip(a.blocks);
+    barrier_wait(buffers.ready + b.at * 8, b.parity);
+    const unsigned buffer = buffers.at(b.at), vectors = buffers.vectors_at(b.at);
+    if constexpr (C::direct) {
+      sums.put_bytes_by_way(memory_rows<T, C>(buffer, y, a, p.m0, p.n0), vectors, adds, soon, a, p.n0);
+    } else {
+      sums.put_bytes_by_way(buffer_rows<T, C>(buffer), vectors, adds, soon, a, p.n0);
+      buffer_written();
+    }
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) barrier_arrive(buffers.written + b.at * 8);
+    b.skip(C::teams);
+  }
+}
+
+template <typename T, typename C>
+__device__ __forceinline__ void multiply_tiles(const float *bias, bool adds, bool soon, const hn_cuda_tensor &a,
+                                               unsigned shared, int tiles) {
+  const lasting_buffers<C> buffers(shared);
   lasting_sums<T, C> sums;
   ring<C::ST> s;
   ring<C::NB> b;
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const int n0 = lasting_place<C>(a, tile).n0;
-    sums.begin(bias, soon ? ROUNDING_BITS : 0, a, n0);
-    sums.multiply(shared, a.blocks, s);
+    const lasting_place<C> p(a, tile);
+    sums.begin(bias, soon ? ROUNDING_BITS : 0, a, p.n0);
+    sums.multiply(shared, a.blocks, s, [] {});
     barrier_wait(buffers.ready + b.at * 8, b.parity);
-    sums.put(buffers.at(b.at), bias, adds, soon, a, n0);
+    sums.put(buffers.at(b.at), buffers.vectors_at(b.at), adds, soon, a, p.n0);
     buffer_written();
     __syncwarp();
     if (threadIdx.x % 32 == 0) barrier_arrive(buffers.written + b.at * 8);
@@ -354,26 +484,37 @@ __device__ __forceinline__ void lasting_product(const hn_cuda_lasting_maps &maps
                                                 const hn_cuda_tensor &a) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const unsigned shared = shared_at(memory);
-  const int tiles = lasting_tiles<C>(a), copier = threadIdx.x - C::G * 128;
+  const int tiles = lasting_tiles<C>(a), copier = threadIdx.x - C::teams * C::G * 128;
   if (threadIdx.x == 0) {
+    const lasting_buffers<C> buffers(shared);
     for (int i = 0; i < C::ST; ++i) {
       barrier_make(shared + i * 8, 1);
       barrier_make(shared + C::ST * 8 + i * 8, C::G);
     }
     for (int i = 0; i < C::NB; ++i) {
-      barrier_make(shared + C::ST * 16 + i * 8, 1);
-      barrier_make(shared + C::ST * 16 + C::NB * 8 + i * 8, C::G * 4);
+      barrier_make(buffers.ready + i * 8, 1);
+      barrier_make(buffers.written + i * 8, C::G * 4);
     }
+    for (int i = 0; C::teams > 1 && i < C::teams; ++i) barrier_make(buffers.turns + i * 8, C::G);
     barriers_made();
   }
   __syncthreads();
   wait_for_previous();
   if (copier < 0) {
-    multiply_tiles<T, C>(bias, adds, a, shared, tiles);
-  } else if (copier == 0) {
+    const bool soon = sizeof(T) == 1 && ((const int *)bias)[2 * a.scales_at] != 0;
+    if constexpr (C::teams > 1) {
+      take_registers<C::registers>();
+      multiply_by_turns<T, C>((T *)maps.to, adds, soon, a, shared, tiles);
+    } else {
+      multiply_tiles<T, C>(bias, adds, soon, a, shared, tiles);
+    }
+    return;
+  }
+  if constexpr (C::teams > 1) leave_registers();
+  if (copier == 0) {
     copy_stages<C>(maps, a, shared, tiles, [](ring<C::ST> &, int &, int, int) {});
     let_next_begin();
   } else if (copier == 32) {
-    store_tiles<C>(maps, a, shared, adds, tiles);
+    store_tiles<C>(maps, bias, a, shared, adds, tiles);
   }
 }

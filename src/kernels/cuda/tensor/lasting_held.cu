@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(320)
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, 128_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                    const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(128, 4, sizeof(held) == 1 ? 6 : 3);
+  LASTING(128, 4, sizeof(held) == 1 ? 5 : 3);
 }
 
 extern "C" __global__ void __launch_bounds__(320)

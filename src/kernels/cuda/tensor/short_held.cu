@@ -2,17 +2,18 @@
 /* sm: 90a */
 /* held: u8 i8 */
 /* short_held.cu - tiles of lasting.cuh whose blocks of k are 64 bytes of a tap, since images of 64 channels would fill
- * half of the longer ones: BN_STAGES. And two with longer blocks, for bytes alone: one that a multiprocessor holds two
- * of, one with more buffers than stages. */
+ * half of the longer ones: BN_STAGES. And, for bytes alone, by two teams that take turns, of short blocks and of long
+ * ones. */
 #include "kernels/cuda/tensor/lasting.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define SHORT(bn, stages, buffers)                                                                                     \
   lasting_product<held, lasting_tile<held, bn, stages, buffers, 64>>(maps, bias, adds, a)
-#define LASTING(bn, stages, buffers) lasting_product<held, lasting_tile<held, bn, stages, buffers>>(maps, bias, adds, a)
+#define TEAMS(bn, stages, buffers, deep, is_direct)                                                                    \
+  lasting_product<held, lasting_tile<held, bn, stages, buffers, deep, 2, 2, is_direct>>(maps, bias, adds, a)
 #else
 #define SHORT(bn, stages, buffers)
-#define LASTING(bn, stages, buffers)
+#define TEAMS(bn, stages, buffers, deep, is_direct)
 #endif
 
 extern "C" __global__ void __launch_bounds__(320, 2)
@@ -30,13 +31,13 @@ extern "C" __global__ void __launch_bounds__(320, 2)
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(short, 128_8)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                  const __grid_constant__ hn_cuda_tensor a) {
-  SHORT(128, 8, 6);
+  SHORT(128, 8, 5);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(short, 256_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                  const __grid_constant__ hn_cuda_tensor a) {
-  SHORT(256, 4, 4);
+  SHORT(256, 4, 3);
 }
 
 extern "C" __global__ void __launch_bounds__(320, 2)
@@ -45,14 +46,14 @@ extern "C" __global__ void __launch_bounds__(320, 2)
   SHORT(64, 5, 6);
 }
 
-extern "C" __global__ void __launch_bounds__(320)
-    HN_HELD_KERNEL(lasting, 256_2)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
-                                   const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(256, 2, 4);
+extern "C" __global__ void __launch_bounds__(640, 1)
+    HN_HELD_KERNEL(teams, 128_5)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+                                 const __grid_constant__ hn_cuda_tensor a) {
+  TEAMS(128, 5, 3, 128, true);
 }
 
-extern "C" __global__ void __launch_bounds__(320, 2)
-    HN_HELD_KERNEL(lasting, 128_2)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
-                                   const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(128, 2, 2);
+extern "C" __global__ void __launch_bounds__(640, 1)
+    HN_HELD_KERNEL(teams, short_128_6)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+                                       const __grid_constant__ hn_cuda_tensor a) {
+  TEAMS(128, 6, 5, 64, false);
 }

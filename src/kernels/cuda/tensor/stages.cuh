@@ -46,15 +46,14 @@ template <typename T, typename C> struct image_walk {
 
   __device__ __forceinline__ image_walk(const T *image, const hn_cuda_tensor &args, int group, int m0, int k_block)
       : x(image), a(args) {
-    const int k = k_block * kind_of<T>::row + threadIdx.x % C::columns * C::V, tap = k / a.depth,
-              plane = a.out_h * a.out_w;
+    const int k = k_block * kind_of<T>::row + threadIdx.x % C::columns * C::V, tap = divided(k, a.by_depth);
     c = k - tap * a.depth;
-    tap_y = tap / a.kernel_w;
+    tap_y = divided(tap, a.by_kernel_w);
     tap_x = tap - tap_y * a.kernel_w;
 #pragma unroll
     for (int i = 0; i < C::a_rows; ++i) {
-      const int p = m0 + threadIdx.x / C::columns + i * C::apart, number = p / plane, q = p - number * plane;
-      const int out_y = q / a.out_w;
+      const int p = m0 + threadIdx.x / C::columns + i * C::apart, number = divided(p, a.by_plane);
+      const int q = p - number * a.out_h * a.out_w, out_y = divided(q, a.by_out_w);
       y[i] = out_y * a.stride_h - a.pad_h;
       x_at[i] = (q - out_y * a.out_w) * a.stride_w - a.pad_w;
       from[i] = ((number * a.in_h + y[i]) * a.in_w + x_at[i]) * a.in_pitch + group * a.depth;

@@ -53,20 +53,25 @@ __device__ __forceinline__ void store_two(unsigned to, int a, int b) {
 
 /* ---- tiles ---- */
 
+__device__ __forceinline__ int divided(int n, hn_cuda_divisor d) {
+  return d.by ? (int)(__umulhi(n, d.by) >> d.shift) : n;
+}
+
 /* Where this block is, and the rows of its tile that it owns: rank, rank + split, ... */
 template <typename C> struct tensor_place {
   int rank, split, rows_each, group, m0, n0, first, count; /* first, count: of its blocks of k */
 
   __device__ __forceinline__ tensor_place(const hn_cuda_tensor &a) {
     split = a.split;
-    const int tile = blockIdx.x / split, m_tile = tile / a.n_tiles, n_tile = tile - m_tile * a.n_tiles;
+    const int tile = divided(blockIdx.x, a.by_split), m_tile = divided(tile, a.by_n_tiles);
+    const int n_tile = tile - m_tile * a.n_tiles;
     rank = blockIdx.x - tile * split;
-    rows_each = (C::BM + split - 1) / split;
-    group = n_tile / a.group_tiles;
+    rows_each = divided(C::BM + split - 1, a.by_split);
+    group = divided(n_tile, a.by_group_tiles);
     m0 = m_tile * C::BM;
     n0 = (n_tile - group * a.group_tiles) * C::BN;
-    first = a.blocks * rank / split;
-    count = a.blocks * (rank + 1) / split - first;
+    first = divided(a.blocks * rank, a.by_split);
+    count = divided(a.blocks * (rank + 1), a.by_split) - first;
   }
 };
 

@@ -40,6 +40,12 @@ __device__ __forceinline__ void copy_rows(unsigned to, const void *map, unsigned
                "l"(map), "r"(barrier), "r"(k), "r"(row)
                : "memory");
 }
+/* Bytes side by side; all of it in sixteens. */
+__device__ __forceinline__ void copy_flat(unsigned to, const void *from, unsigned barrier, int bytes) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
 /* Rows of one head of one batch. */
 __device__ __forceinline__ void copy_head(unsigned to, const void *map, unsigned barrier, int row, int head,
                                           int batch) {
