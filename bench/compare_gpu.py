@@ -3,7 +3,7 @@
 """compare_gpu.py - hone beside PyTorch on one GPU: the same networks, in one process and in turns.
 
     python3 bench/compare_gpu.py [--cases mobilenet_v2:1,resnet50:256] [--rounds 5] [--compile] [--f32 | --tf32] [--int8]
-                                   [--no-peers] [--json FILE]
+                                   [--no-peers] [--json FILE] [--keep FOLDER]
 
 A case is a zoo name and a batch. Inputs and outputs lie on the GPU: in fp16 images have their channels last. What is timed is
 the GPU's time of one replayed CUDA graph between two events, behind a kernel that keeps the GPU busy until both are
@@ -16,6 +16,7 @@ their order, where all extents agree; else its own random ones, and its error is
 floats may be in fp16. --no-peers: hone's engines alone.
 Needs torch, numpy, the built tool, library and CUDA module (HONE_BIN, HONE_LIB)."""
 import argparse
+import contextlib
 import ctypes
 import json
 import pathlib
@@ -308,12 +309,13 @@ def main():
     parser.add_argument("--int8", action="store_true")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--json")
+    parser.add_argument("--keep", metavar="FOLDER", help="models and engines stay there")
     options = parser.parse_args()
     precision = "tf32" if options.tf32 else "f32" if options.f32 else "fp16"
     rows = []
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}; microseconds of the GPU")
     print(f"{'model':18s} batch type  {'hone':>9s} {'graph':>9s} {'compile':>9s} ratio  error    PyTorch's build s", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.nullcontext(options.keep) if options.keep else tempfile.TemporaryDirectory() as folder:
         for case in options.cases.split(","):
             name, batch = case.split(":")
             try:

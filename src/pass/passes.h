@@ -6,11 +6,12 @@
 #include "pass/rewrite.h"
 
 extern const hn_rewrite hn_rules_cleanup[], hn_rules_recognise[], hn_rules_attention[], hn_rules_attention_heads[],
-    hn_rules_attention_inputs[], hn_rules_transposes[], hn_rules_transpose_views[], hn_rules_conv[], hn_rules_linear[],
-    hn_rules_slices[], hn_rules_parts[], hn_rules_channels[], hn_rules_pieces[], hn_rules_views[], hn_rules_full_rank[],
-    hn_rules_gates[], hn_rules_recurrent[], hn_rules_einsum[], hn_rules_shorthand[], hn_rules_conv_inputs[],
-    hn_rules_recurrent_cut[], hn_rules_quantised[], hn_rules_quantised_moves[], hn_rules_quantised_linear[],
-    hn_rules_quantised_sums[], hn_rules_dynamic[], hn_rules_nbits[], hn_rules_nbits_beside[], hn_rules_subpixel[];
+    hn_rules_attention_inputs[], hn_rules_transposes[], hn_rules_transpose_views[], hn_rules_planes[], hn_rules_conv[],
+    hn_rules_linear[], hn_rules_slices[], hn_rules_parts[], hn_rules_channels[], hn_rules_pieces[], hn_rules_views[],
+    hn_rules_full_rank[], hn_rules_gates[], hn_rules_recurrent[], hn_rules_einsum[], hn_rules_shorthand[],
+    hn_rules_conv_inputs[], hn_rules_recurrent_cut[], hn_rules_quantised[], hn_rules_quantised_moves[],
+    hn_rules_quantised_linear[], hn_rules_quantised_sums[], hn_rules_dynamic[], hn_rules_nbits[],
+    hn_rules_nbits_beside[], hn_rules_subpixel[];
 
 /* Not of the pipeline: what quantising makes of a graph before it looks for layers. */
 extern const hn_rewrite hn_rules_subpixel_apart[];

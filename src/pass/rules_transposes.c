@@ -313,3 +313,61 @@ const hn_rewrite hn_rules_transpose_views[] = {{.name = "transpose_to_view",
                                                 .make = make_dims,
                                                 .why = "only axes of one element change places"},
                                                {0}};
+
+/* ---- beside flattened planes ---- */
+
+/* Planes that are flattened, or rows that become planes, beside channels. Before or behind that, the transpose moves
+ * the channels of images behind their planes, or back: where they are last already it moves nothing. */
+static const char *when_beside_planes(const hn_match *match, const hone_shape *image, const hone_shape *flat,
+                                      int channels) {
+  int64_t perm[HONE_MAX_RANK];
+  int rank;
+  const hn_node *transpose = hn_bound_node(match, "t");
+  if (!perm_of(transpose, perm, &rank) || rank != 3 || perm[0] != 0 || perm[1] != 2 || perm[2] != 1) return "";
+  if (image->rank < 4 || image->dim[0] != flat->dim[0] || image->dim[1] != flat->dim[channels]) return "";
+  return hn_view_possible(match->run->graph, &match->roots[0]->fact.type) ? NULL : "its extents are not known";
+}
+static const char *when_flattened(const hn_match *match) {
+  const hone_shape *flat = &hn_bound_node(match, "v")->out[0]->fact.type.shape;
+  return flat->rank == 3 ? when_beside_planes(match, &hn_bound_type(match, "x")->shape, flat, 1) : "";
+}
+static const char *when_made_planes(const hn_match *match) {
+  const hone_shape *flat = &hn_bound_type(match, "x")->shape;
+  return flat->rank == 3 ? when_beside_planes(match, &match->roots[0]->fact.type.shape, flat, 2) : "";
+}
+
+static hone_status make_channels_last(hn_match *match) {
+  const int rank = hn_bound_type(match, "x")->shape.rank;
+  int64_t perm[HONE_MAX_RANK] = {0};
+  for (int i = 1; i < rank; ++i) perm[i] = i < rank - 1 ? i + 1 : 1;
+  HN_TRY(hn_view_bind_dims(match, &match->roots[0]->fact.type.shape));
+  return hn_bind_list(match, "perm", rank, perm);
+}
+static hone_status make_channels_first(hn_match *match) {
+  const hone_shape *image = &match->roots[0]->fact.type.shape;
+  const int rank = image->rank;
+  hone_shape last = *image;
+  int64_t perm[HONE_MAX_RANK] = {0};
+  for (int i = 1; i < rank; ++i) {
+    perm[i] = i == 1 ? rank - 1 : i - 1;
+    last.dim[i] = image->dim[i < rank - 1 ? i + 1 : 1];
+  }
+  HN_TRY(hn_view_bind_dims(match, &last));
+  return hn_bind_list(match, "perm", rank, perm);
+}
+
+const hn_rewrite hn_rules_planes[] = {{.name = "transpose_before_flattening",
+                                       .find = "t:transpose(v:view(x))",
+                                       .put = "view[dims=$dims](transpose[perm=$perm](x))",
+                                       .when = when_flattened,
+                                       .make = make_channels_last,
+                                       .keeps = true,
+                                       .why = "an image whose channels are last has them there already"},
+                                      {.name = "transpose_after_planes",
+                                       .find = "v:view(t:transpose(x))",
+                                       .put = "transpose[perm=$perm](view[dims=$dims](x))",
+                                       .when = when_made_planes,
+                                       .make = make_channels_first,
+                                       .keeps = true,
+                                       .why = "an image whose channels are last has them there already"},
+                                      {0}};

@@ -291,6 +291,44 @@ static int64_t overlay_split(const hone_query *query, int input, int output) {
   return part_offset(query, &query->in[0], query->out, output, axis_of(query, 0, query->in[0].type.shape.rank));
 }
 
+/* ---- the channels behind the planes, or back, between images and plain tensors: as they lie ---- */
+
+/* The image's fact, and the plain tensor's behind it. */
+static const hone_fact *image_among(const hone_query *query, const hone_fact **out_plain) {
+  const bool to_last = query->in[0].type.format == HONE_NHWC;
+  *out_plain = to_last ? &query->out[0] : &query->in[0];
+  return to_last ? &query->in[0] : &query->out[0];
+}
+
+static const char *plan_last(const hone_query *query, void *state_memory, hone_needs *needs) {
+  copy asked, *c = state_memory ? state_memory : &asked;
+  const hone_fact *plain, *image = image_among(query, &plain);
+  const bool to_last = plain == &query->out[0];
+  const int rank = image->type.shape.rank;
+  const hone_attr *perm = hn_cuda_attr(query->attrs, "perm");
+  hn_cuda_image as;
+  *c = (copy){0};
+  HN_TRY_REASON(hn_cuda_image_of(image, image->type.dtype, &as));
+  if (!hn_cuda_plain_of(plain, image->type.dtype) || plain->type.shape.rank != rank) return "no tensor is plain";
+  if (!perm || perm->count != rank) return "perm has another rank";
+  for (int i = 0; i < rank; ++i) {
+    const int moved = to_last ? (i == rank - 1 ? 1 : i + 1) : i == 1 ? rank - 1 : i - 1;
+    if (perm->ints[i] != (i == 0 ? 0 : moved)) return "it does not move the channels behind the planes or back";
+  }
+  if (!to_last && as.pitch != as.c) return "channels that are not there would have to be zeros";
+  const hone_shape shape = {.rank = 2, .dim = {(int64_t)as.n * as.h * as.w, as.c}};
+  const int64_t padded[] = {as.pitch, 1}, whole[] = {as.c, 1};
+  needs->state = sizeof *c;
+  make_copy(&shape, to_last ? padded : whole, to_last ? whole : padded, element_bytes(image->type.dtype), c);
+  return NULL;
+}
+static int64_t overlay_last(const hone_query *query, int input, int output) {
+  const hone_fact *plain, *image = image_among(query, &plain);
+  hn_cuda_image as;
+  (void)output;
+  return input == 0 && !hn_cuda_image_of(image, image->type.dtype, &as) && as.pitch == as.c ? 0 : -1;
+}
+
 /* ---- pad ---- */
 
 typedef struct padding {
@@ -412,6 +450,17 @@ const hone_tactic hn_tactics_cuda_move[] = {
      .plan = plan_pad, .launch = launch_pad},
     {sizeof(hone_tactic), .name = "cuda.cast", .version = 1, .op = "cast",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_cast, .launch = launch_cast},
+    {sizeof(hone_tactic), .name = "cuda.transpose.half.last", .version = 1, .op = "transpose",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_NHWC, HONE_F16_PLAIN},
+                  {HONE_F16_PLAIN, HONE_F16_NHWC},
+                  {HONE_BF16_NHWC, HONE_BF16_PLAIN},
+                  {HONE_BF16_PLAIN, HONE_BF16_NHWC}},
+     .plan = plan_last, .launch = launch_one, .overlay = overlay_last},
+    {sizeof(hone_tactic), .name = "cuda.transpose.any.last", .version = 1, .op = "transpose",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_NHWC, HONE_PLAIN}, {HONE_PLAIN, HONE_NHWC}}, .plan = plan_last, .launch = launch_one,
+     .overlay = overlay_last},
     {sizeof(hone_tactic), .name = "cuda.slice.nhwc", .version = 1, .op = "slice",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_slice,
