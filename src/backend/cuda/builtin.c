@@ -84,5 +84,6 @@ hone_status hn_cuda_launch_shaped(hone_stream *stream, hn_cuda_builtin kernel, c
 
 hone_status hn_cuda_launch(hone_stream *stream, hn_cuda_builtin kernel, hn_cuda_grid grid, unsigned threads,
                            void **arguments) {
-  return hn_cuda_launch_shaped(stream, kernel, &(hn_cuda_shape){.grid = grid, .threads = threads}, arguments);
+  const hn_cuda_shape shape = {.grid = grid, .threads = threads, .dependent = true};
+  return hn_cuda_launch_shaped(stream, kernel, &shape, arguments);
 }

@@ -246,7 +246,8 @@ typedef struct hn_cuda_grid {
 typedef struct hn_cuda_shape {
   hn_cuda_grid grid;
   unsigned threads, shared_bytes, cluster; /* cluster: blocks along x that run together (SM90); 0, 1: none */
-  bool dependent; /* the kernel waits itself for the one before it (half.cuh), so that it may begin before that ends */
+  bool dependent; /* the kernel waits itself for the one before it (dependent.cuh), so that it may begin before that
+                     ends */
 } hn_cuda_shape;
 hone_status hn_cuda_launch_shaped(hone_stream *stream, hn_cuda_builtin kernel, const hn_cuda_shape *shape,
                                   void **arguments);
@@ -255,7 +256,8 @@ hone_status hn_cuda_launch_function(hone_stream *stream, CUfunction function, co
 /* All of a multiprocessor's shared memory and clusters of sixteen are allowed; a launch that asks for too much fails.
  */
 void hn_cuda_lift_limits(const hone_unit *unit, CUfunction function);
-/* An empty grid launches nothing. */
+/* As dependent, which all kernels of several blocks a plane, a row or a tile in f32 are. An empty grid launches
+ * nothing. */
 hone_status hn_cuda_launch(hone_stream *stream, hn_cuda_builtin kernel, hn_cuda_grid grid, unsigned threads,
                            void **arguments);
 
@@ -279,7 +281,6 @@ typedef struct hn_cuda_kernel {
   hn_cuda_places places; /* planned, the rest made */
   CUfunction function;
   unsigned blocks;
-  bool dependent; /* it may begin before the kernel in front of it ends */
 } hn_cuda_kernel;
 hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *const *types, hn_cuda_kernel *kernel,
                                 hone_diagnostics *diag);

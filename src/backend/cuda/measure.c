@@ -71,8 +71,8 @@ static bool read_again(const bed *b, const void *of) {
   uint64_t from = b->memory.address, sink = b->workspace.address;
   unsigned count = (unsigned)(bytes / 16), passes = bytes < copy_bytes ? PASSES : 1;
   void *arguments[] = {&from, &count, &passes, &sink};
-  return hn_cuda_launch(b->stream, HN_CUDA_read_again, (hn_cuda_grid){8 * (unsigned)b->unit->facts.threads, 1, 1},
-                        THREADS, arguments) == HONE_OK;
+  const hn_cuda_shape shape = {.grid = {8 * (unsigned)b->unit->facts.threads, 1, 1}, .threads = THREADS};
+  return hn_cuda_launch_shaped(b->stream, HN_CUDA_read_again, &shape, arguments) == HONE_OK;
 }
 
 /* ---- operations ---- */
@@ -98,8 +98,8 @@ static bool add_again(const bed *b, const void *of) {
   uint64_t sink = b->workspace.address;
   unsigned turns = ADD_ROUNDS;
   void *arguments[] = {&turns, &sink};
-  return hn_cuda_launch(b->stream, row->kernel, (hn_cuda_grid){(unsigned)b->unit->facts.threads, 1, 1},
-                        HN_ROOF_ADD_THREADS, arguments) == HONE_OK;
+  const hn_cuda_shape shape = {.grid = {(unsigned)b->unit->facts.threads, 1, 1}, .threads = HN_ROOF_ADD_THREADS};
+  return hn_cuda_launch_shaped(b->stream, row->kernel, &shape, arguments) == HONE_OK;
 }
 
 /* Products on the units for matrices, of what lies in shared memory (units.cu). */

@@ -7,6 +7,7 @@
 #define HN_KERNELS_CUDA_HALF_CUH
 
 #include "kernels/cuda/activate.cuh"
+#include "kernels/cuda/dependent.cuh"
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -152,20 +153,6 @@ __device__ __forceinline__ void change_words(unsigned (&w)[4], int q) {
     const unsigned other = __shfl_xor_sync(0xffffffff, q & 2 ? w[i] : w[i + 2], 2);
     w[i] = q & 2 ? other : w[i], w[i + 2] = q & 2 ? w[i + 2] : other;
   }
-}
-
-/* ---- dependent launch: a kernel launched `dependent` waits before it reads or writes what other kernels touch
- * (weights are no such thing), and lets the next one begin when its own loads are under way ---- */
-
-__device__ __forceinline__ void wait_for_previous() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
 }
 
 #endif

@@ -14,6 +14,7 @@ static int64_t elements(const hone_shape *shape) {
   return count;
 }
 
+/* The kernel before may still run when these begin. */
 static const char prelude[] =
     "#define inf __int_as_float(0x7f800000)\n"
     "#define nan __int_as_float(0x7fc00000)\n"
@@ -70,9 +71,20 @@ static const char prelude[] =
     "F e_bit_xor(float a, float b) { return (float)((long long)a ^ (long long)b); }\n"
     "F e_bit_not(float a) { return (float)~(long long)a; }\n"
     "F e_shift_left(float a, float b) { return (float)((long long)a << ((long long)b & 63)); }\n"
-    "F e_shift_right(float a, float b) { return (float)((long long)a >> ((long long)b & 63)); }\n";
+    "F e_shift_right(float a, float b) { return (float)((long long)a >> ((long long)b & 63)); }\n"
+    "#define P __device__ __forceinline__ void\n"
+    "P wait_for_previous() {\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+    "#endif\n"
+    "}\n"
+    "P let_next_begin() {\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "  asm volatile(\"griddepcontrol.launch_dependents;\");\n"
+    "#endif\n"
+    "}\n";
 
-/* Written out, so that no header of CUDA's is needed at run time. The kernel before may still run when these begin. */
+/* Written out, so that no header of CUDA's is needed at run time. */
 static const char halves_prelude[] =
     "struct f16 { unsigned short bits; };\n"
     "struct bf16 { unsigned short bits; };\n"
@@ -80,7 +92,6 @@ static const char halves_prelude[] =
     "F wide(bf16 v) { return __uint_as_float((unsigned)v.bits << 16); }\n"
     "F wide(float v) { return v; }\n"
     "F wide(unsigned char v) { return v; }\n"
-    "#define P __device__ __forceinline__ void\n"
     "P put(f16* y, float v) { asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(y->bits) : \"f\"(v)); }\n"
     "P put(bf16* y, float v) { asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(y->bits) : \"f\"(v)); }\n"
     "P put(float* y, float v) { *y = v; }\n"
@@ -96,16 +107,6 @@ static const char halves_prelude[] =
     "  for (int k = 0; k < 4; ++k) { T a, b; put(&a, from[2 * k]); put(&b, from[2 * k + 1]);\n"
     "    w[k] = a.bits | (unsigned)b.bits << 16; }\n"
     "  *(uint4*)to = make_uint4(w[0], w[1], w[2], w[3]);\n"
-    "}\n"
-    "P wait_for_previous() {\n"
-    "#if __CUDA_ARCH__ >= 900\n"
-    "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
-    "#endif\n"
-    "}\n"
-    "P let_next_begin() {\n"
-    "#if __CUDA_ARCH__ >= 900\n"
-    "  asm volatile(\"griddepcontrol.launch_dependents;\");\n"
-    "#endif\n"
     "}\n";
 
 typedef struct writer {
@@ -259,12 +260,13 @@ static void put_one_half(writer *w, const hn_cuda_places *places, const char *te
 }
 
 static void put_four(writer *w, const hn_cuda_places *places, const char *text) {
-  put(w, "  if (i >= n / 4) return;\n");
+  put(w, "  if (i >= n / 4) return;\n  wait_for_previous();\n");
   for (int k = 0; k < places->in_count; ++k)
     if (places->stride[k][0])
       put(w, "  const float4 v%d = ((const float4*)p%d)[i];\n", k, k);
     else
       put(w, "  const float v%d = *p%d;\n", k, k);
+  put(w, "  let_next_begin();\n");
   static const char lanes[4] = {'x', 'y', 'z', 'w'};
   put(w, "  float4 result;\n");
   for (int lane = 0; lane < 4; ++lane) {
@@ -285,6 +287,7 @@ static void put_one(writer *w, const hn_cuda_places *places, const char *const *
   const bool moves = strcmp(text, "x0") == 0;
   put(w, "  if (i >= n) return;\n");
   if (places->rank) put_offsets(w, places, "i");
+  put(w, "  wait_for_previous();\n");
   for (int k = 0; k < places->in_count; ++k) {
     put(w, "  const %s x%d = p%d[", moves ? types[k] : "float", k, k);
     if (places->rank)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel.c - a generated kernel made ready, and its launch. */
 #include "backend/cuda/cuda.h"
-#include <string.h>
 
 hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *const *types, hn_cuda_kernel *kernel,
                                 hone_diagnostics *diag) {
@@ -12,8 +11,6 @@ hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *c
                            ? hn_cuda_compile(unit, source, &kernel->function, diag)
                            : unit->host->fail(diag, HONE_LIMIT, "an expression is too long for one kernel");
   hn_cuda_delete(unit->host, source, HN_CUDA_SOURCE_BYTES);
-  for (int i = 0; i <= kernel->places.in_count; ++i)
-    kernel->dependent = kernel->dependent || strstr(types[i], "f16"); /* those wait themselves */
   const unsigned threads = kernel->places.count / (unsigned)(status == HONE_OK ? per_thread : 1);
   kernel->blocks = (threads + HN_CUDA_THREADS - 1) / HN_CUDA_THREADS;
   return status;
@@ -40,7 +37,7 @@ hone_status hn_cuda_kernel_launch(const hn_cuda_kernel *kernel, hone_stream *str
                                  .blockDimZ = 1,
                                  .hStream = stream->stream,
                                  .attrs = &attribute,
-                                 .numAttrs = kernel->dependent && !stream->behind && stream->unit->sm >= 90};
+                                 .numAttrs = !stream->behind && stream->unit->sm >= 90};
   stream->behind = false;
   const CUresult result = stream->unit->driver->api.cuLaunchKernelEx(&config, kernel->function, arguments, NULL);
   return result == CUDA_SUCCESS ? HONE_OK : HONE_DEVICE;

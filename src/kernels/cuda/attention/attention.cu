@@ -7,6 +7,7 @@
  * without conflicts; between them the probabilities of a warp's rows lie in shared memory. The next tile is on its way
  * while this one is worked on. A row whose scores are all -infinity gives zeros. */
 #include "kernels/cuda/args.h"
+#include "kernels/cuda/dependent.cuh"
 
 enum { WARPS = 4, THREADS = WARPS * 32 };
 
@@ -58,6 +59,7 @@ __device__ void attend(float *y, const float *q, const float *k, const float *v,
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int head = blockIdx.y, batch = blockIdx.z, first_row = (blockIdx.x * WARPS + warp) * rows;
   const bool vectors = a.vectors != 0;
+  wait_for_previous();
   q += batch * a.q_batch + head * a.q_head;
   k += batch * a.k_batch + head / a.group * a.k_head;
   v += batch * a.v_batch + head / a.group * a.v_head;
@@ -160,6 +162,7 @@ __device__ void attend(float *y, const float *q, const float *k, const float *v,
     __syncwarp();
   }
 
+  let_next_begin();
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
     const int row = first_row + r;

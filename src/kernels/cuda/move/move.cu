@@ -5,6 +5,7 @@
 template <typename word> __device__ void move(word *y, const word *x, const hn_cuda_walk &w) {
   unsigned rest = blockIdx.x * HN_CUDA_MOVE_THREADS + threadIdx.x;
   if (rest >= w.count) return;
+  wait_for_previous();
   int from = 0, to = 0;
   for (int d = w.rank - 1; d > 0; --d) {
     const unsigned above = rest / (unsigned)w.dim[d];
@@ -30,6 +31,7 @@ __device__ int source(int at, int extent, int mode) {
 template <typename word> __device__ void pad(word *y, const word *x, const word *value, const hn_cuda_pad &p) {
   const unsigned i = blockIdx.x * HN_CUDA_MOVE_THREADS + threadIdx.x;
   if (i >= p.count) return;
+  wait_for_previous();
   unsigned rest = i;
   int from = 0;
   bool inside = true;
@@ -90,6 +92,7 @@ template <typename source_type> __device__ void cast_from(void *y, unsigned i, i
 KERNEL hn_cast(void *y, const void *x, unsigned count, int from, int to) {
   const unsigned i = blockIdx.x * HN_CUDA_MOVE_THREADS + threadIdx.x;
   if (i >= count) return;
+  wait_for_previous();
   switch (from) {
 #define LOAD(number, type)                                                                                             \
   case number: cast_from(y, i, to, ((const type *)x)[i]); return;

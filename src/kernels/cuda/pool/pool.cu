@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.cu - sliding windows over planes, a thread an output: maxima, means, and convolutions of one channel each. */
 #include "kernels/cuda/activate.cuh"
+#include "kernels/cuda/dependent.cuh"
 
 #define THREADS 256
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
@@ -12,6 +13,7 @@ typedef struct spot {
 
 __device__ bool find(const hn_cuda_window &w, spot *out, unsigned *out_at) {
   const unsigned i = blockIdx.x * THREADS + threadIdx.x;
+  wait_for_previous();
   if (i >= w.count) return false;
   const unsigned row = i / (unsigned)w.out_w, plane = row / (unsigned)w.out_h;
   out->plane = plane;

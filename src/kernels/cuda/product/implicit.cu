@@ -101,6 +101,7 @@ extern "C" __global__ void __launch_bounds__(256)
     hn_implicit_finish(float *y, const float *sums, const float *bias, const float *residual, unsigned rows,
                        const __grid_constant__ hn_cuda_product_args p) {
   const unsigned pitch = (unsigned)(p.n + 3) / 4 * 4, at = (blockIdx.x * 256 + threadIdx.x) * 4, row = at / pitch;
+  wait_for_previous();
   if (row >= rows) return;
   const float4 sum = join_slices(sums + at, (size_t)rows * pitch, p.slices);
   const float v[4] = {sum.x, sum.y, sum.z, sum.w}, more = bias ? bias[row % (unsigned)p.m] : 0;

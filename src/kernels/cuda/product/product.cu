@@ -52,6 +52,7 @@ extern "C" __global__ void __launch_bounds__(256)
     hn_product_finish(float *y, const float *sums, const float *bias, const float *residual,
                       const __grid_constant__ hn_cuda_product_args p) {
   const unsigned at = (blockIdx.x * 256 + threadIdx.x) * 4, count = (unsigned)p.m * (unsigned)p.n;
+  wait_for_previous();
   if (at >= count) return;
   float4 sum = join_slices(sums + at, count, p.slices);
   if (bias) {
@@ -62,6 +63,7 @@ extern "C" __global__ void __launch_bounds__(256)
     const float4 more = *(const float4 *)(residual + at);
     sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
   }
+  let_next_begin();
   *(float4 *)(y + at) = make_float4(activated(p.act, p.alpha, p.beta, sum.x), activated(p.act, p.alpha, p.beta, sum.y),
                                     activated(p.act, p.alpha, p.beta, sum.z), activated(p.act, p.alpha, p.beta, sum.w));
 }

@@ -5,6 +5,7 @@
  * A thread holds 8 x 8 sums as four squares of 4 x 4, so that a warp reads shared memory without conflicts; the next 16
  * columns of the left matrix and rows of the right one are on their way while these are worked on. */
 #include "kernels/cuda/activate.cuh"
+#include "kernels/cuda/dependent.cuh"
 
 enum { DEPTH = 16 };
 
@@ -73,6 +74,7 @@ __device__ __forceinline__ void multiply(float *sums, int m, int pitch, int begi
     }
   };
 
+  wait_for_previous();
   fetch(begin);
   put(0);
   __syncthreads();
@@ -94,6 +96,7 @@ __device__ __forceinline__ void multiply(float *sums, int m, int pitch, int begi
     if (more) put(turn ^ 1);
     __syncthreads();
   }
+  let_next_begin();
 
 #pragma unroll
   for (int i = 0; i < 8; ++i) {

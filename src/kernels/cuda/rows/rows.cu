@@ -2,6 +2,7 @@
 /* rows.cu - one block a row: softmax and its logarithm, layer norm, root-mean-square norm; gather, a row each; and
  * batch norm, some blocks a plane. Sums are in f32 by a tree, always in the same order. Rows are dense; blocks have 256
  * threads. */
+#include "kernels/cuda/dependent.cuh"
 
 #define THREADS 256
 
@@ -28,6 +29,7 @@ template <typename how> __device__ float reduce(float value) {
 }
 
 template <bool logarithm> __device__ void softmax(float *y, const float *x, int length) {
+  wait_for_previous();
   y += (size_t)blockIdx.x * length;
   x += (size_t)blockIdx.x * length;
   float top = max_of::none(), sum = 0;
@@ -51,6 +53,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) hn_log_softmax_f32(float *
 
 template <bool centred>
 __device__ void norm(float *y, const float *x, const float *scale, const float *bias, int length, float epsilon) {
+  wait_for_previous();
   y += (size_t)blockIdx.x * length;
   x += (size_t)blockIdx.x * length;
   const bool fits = length <= HELD * THREADS;
@@ -79,6 +82,7 @@ __device__ void norm(float *y, const float *x, const float *scale, const float *
     for (int i = threadIdx.x; i < length; i += THREADS) square += (x[i] - mean) * (x[i] - mean);
   }
   const float inverse = 1 / sqrtf(reduce<sum_of>(square) / length + epsilon);
+  let_next_begin();
   auto store = [&](int i, float value) {
     value = (value - mean) * inverse;
     if (scale) value *= scale[i];
@@ -109,6 +113,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     hn_batch_norm_f32(float *y, const float *x, const float *scale, const float *bias, const float *mean,
                       const float *variance, int channels, int pixels, float epsilon) {
   const int channel = blockIdx.x % channels, step = gridDim.y * THREADS;
+  wait_for_previous();
   const size_t plane = (size_t)blockIdx.x * pixels;
   const float times = scale[channel] / sqrtf(variance[channel] + epsilon), middle = mean[channel], more = bias[channel];
   for (int i = blockIdx.y * THREADS + threadIdx.x; i < pixels; i += step)
@@ -118,6 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 /* y[o, i, :] = x[o, indices[i], :]. An index that is out of range gives NaN, the only word a kernel has. */
 template <typename index>
 __device__ void gather(int *y, const int *x, const index *indices, int length, int inner, int count) {
+  wait_for_previous();
   const int row = blockIdx.x;
   long long at = indices[row % count];
   if (at < 0) at += length;
