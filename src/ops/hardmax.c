@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hardmax.c - 1 at the first largest element along one axis, else 0. */
+/* hardmax.c - 1 at the first largest element along one axis, else 0. NaN beats everything, as in arg_max. */
 #include "ops/common_move.h"
+#include <math.h>
 
 static hone_status eval(hone_eval *eval, const hone_window *window) {
   const hn_rows rows = hn_rows_along(&eval->in[0].type.shape, hn_attr_int(eval->attrs, "axis"));
@@ -8,9 +9,11 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   hn_rows_window(eval, window, &rows, &first, &last);
   for (int64_t row = first; row < last; ++row) {
     int64_t best = 0;
-    for (int64_t i = 1; i < rows.len; ++i)
-      if (hn_real(&eval->in[0], hn_row_at(&rows, row, i)) > hn_real(&eval->in[0], hn_row_at(&rows, row, best)))
-        best = i;
+    for (int64_t i = 1; i < rows.len; ++i) {
+      const double most = hn_real(&eval->in[0], hn_row_at(&rows, row, best));
+      const double next = hn_real(&eval->in[0], hn_row_at(&rows, row, i));
+      if (next > most || (isnan(next) && !isnan(most))) best = i;
+    }
     for (int64_t i = 0; i < rows.len; ++i) hn_store_int(&eval->out[0], hn_row_at(&rows, row, i), i == best);
   }
   return HONE_OK;

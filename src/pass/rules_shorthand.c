@@ -105,6 +105,62 @@ static hone_status make_count(hn_match *match) {
   return hn_bind(match, "count", hn_constant_scalar(match->run->graph, dtype, match->root->in_count));
 }
 
+/* ---- the largest of a row, and the middle of an image ---- */
+
+enum { MOST_EXACT = 1 << 24 }; /* integers that f32 holds */
+
+static int64_t axis_of(const hn_match *match, int rank) {
+  const int64_t axis = hn_attr_int(&match->root->attrs, "axis");
+  return axis < 0 ? axis + rank : axis;
+}
+
+static const char *when_counted(const hn_match *match) {
+  const hone_type *x = hn_bound_type(match, "x");
+  const int64_t axis = axis_of(match, x->shape.rank);
+  if (!is_wide_real(match)) return "its steps are not f32 or f64";
+  if (axis < 0 || axis >= x->shape.rank || HONE_SYMBOLIC(x->shape.dim[axis])) return "the row's length is not known";
+  return x->shape.dim[axis] > MOST_EXACT ? "its rows are too long to be counted in f32" : NULL;
+}
+
+/* 0, 1, ... along the axis. */
+static hone_status make_steps(hn_match *match) {
+  const hone_type *x = hn_bound_type(match, "x");
+  const int rank = x->shape.rank, axis = (int)axis_of(match, rank);
+  int64_t dims[HONE_MAX_RANK];
+  for (int d = 0; d < rank; ++d) dims[d] = d == axis ? x->shape.dim[axis] : 1;
+  HN_TRY(hn_bind_filled(match, "steps", HONE_F32, rank, dims, 0));
+  float *step = hn_bound(match, "steps")->fact.constant->data;
+  for (int64_t i = 0; i < dims[axis]; ++i) step[i] = (float)i;
+  HN_TRY(hn_bind(match, "one", hn_constant_scalar(match->run->graph, x->dtype, 1)));
+  return hn_bind(match, "zero", hn_constant_scalar(match->run->graph, x->dtype, 0));
+}
+
+/* What is added before and behind each axis: less than nothing where it is cropped. */
+static const char *read_middle(const hn_match *match, int64_t *pads) {
+  const hone_shape *from = &hn_bound_type(match, "x")->shape, *to = &match->roots[0]->fact.type.shape;
+  if (from->rank < 0 || from->rank != to->rank) return "the rank is not known";
+  for (int d = 0; d < from->rank; ++d) {
+    const int64_t a = from->dim[d], b = to->dim[d];
+    pads[d] = pads[from->rank + d] = 0;
+    if (a == b) continue;
+    if (HONE_SYMBOLIC(a) || HONE_SYMBOLIC(b)) return "an extent is not known";
+    pads[d] = a > b ? -((a - b) / 2) : (b - a) / 2;
+    pads[from->rank + d] = b - a - pads[d];
+  }
+  return NULL;
+}
+
+static const char *when_middle(const hn_match *match) {
+  int64_t pads[2 * HONE_MAX_RANK];
+  return read_middle(match, pads);
+}
+
+static hone_status make_middle(hn_match *match) {
+  int64_t pads[2 * HONE_MAX_RANK];
+  if (read_middle(match, pads)) return HONE_INTERNAL;
+  return hn_bind_ints(match, "pads", 2 * hn_bound_type(match, "x")->shape.rank, pads);
+}
+
 #define PRODUCT "gemm[alpha=1, beta=1, transA=g.transA, transB=g.transB](x, y)"
 
 const hn_rewrite hn_rules_shorthand[] = {
@@ -166,6 +222,18 @@ const hn_rewrite hn_rules_shorthand[] = {
      .when = when_addend,
      .make = make_factors,
      .why = "products have tactics, and factors"},
+    {.name = "hardmax_in_pieces",
+     .find = "h:hardmax(x)",
+     .put = "where(equal(cast[to=1](arg_max[axis=h.axis, keepdims=1](x)), steps), one, zero)",
+     .when = when_counted,
+     .make = make_steps,
+     .why = "its pieces have tactics"},
+    {.name = "middle_as_pads",
+     .find = "center_crop_pad(x, middle:const)",
+     .put = "pad(x, pads)",
+     .when = when_middle,
+     .make = make_middle,
+     .why = "pads have tactics, and may crop"},
     {.name = "mean_in_pieces",
      .find = "mean(a, xs...)",
      .put = "div(sum(a, xs...), count)",

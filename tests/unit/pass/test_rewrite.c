@@ -70,6 +70,13 @@ static const struct guess {
     {.name = "axes", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {2, 3}},
     {.name = "axes2", .dtype = HONE_I64, .rank = 1, .dims = {1}, .constant = true, .fill = LISTED, .list = {-1}},
     {.name = "s", .dtype = HONE_I64, .rank = 1, .dims = {4}, .constant = true, .fill = LISTED, .list = {2, 4, 5, 5}},
+    {.name = "middle",
+     .dtype = HONE_I64,
+     .rank = 1,
+     .dims = {4},
+     .constant = true,
+     .fill = LISTED,
+     .list = {2, 1, 8, 4}},
     {.name = "s", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {3, 4}},
     {.name = "s", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {4, 4}},
     {.name = "s", .dtype = HONE_I64, .rank = 1, .dims = {4}, .constant = true, .fill = LISTED, .list = {1, 1, 1, 1}},
@@ -320,6 +327,10 @@ static const struct need {
     {"transpose", "perm", 6, {0, 3, 5, 1, 2, 4}, "shuffle_to_depth"},
     {"view", "dims", 3, {2, 2, 50}, "group_norm"},
     {"view", "dims", 4, {2, 4, 5, 5}, "group_norm"},
+    {"view", "dims", 3, {2, 4, 25}, "transpose_before_flattening"},
+    {"transpose", "perm", 3, {0, 2, 1}, "transpose_before_flattening"},
+    {"view", "dims", 4, {2, 4, 3, 1}, "transpose_after_planes"},
+    {"transpose", "perm", 3, {0, 2, 1}, "transpose_after_planes"},
     {"average_pool", "kernel_shape", 2, {5, 5}, "average_pool_of_all"},
     {"group_norm", "num_groups", 1, {2}, NULL},
     {"depth_to_space", "blocksize", 1, {2}, NULL},
@@ -499,6 +510,7 @@ static void test_transposes(void **state) {
   (void)state;
   try_list(hn_rules_transposes);
   try_list(hn_rules_transpose_views);
+  try_list(hn_rules_planes);
   try_list(hn_rules_views);
   try_list(hn_rules_full_rank);
 }

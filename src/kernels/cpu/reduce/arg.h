@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arg.h - where the largest or smallest element along one axis of a dense f32 tensor is. NaN beats every number; of
+ * equal elements the first is meant, or the last. */
+#ifndef HN_KERNELS_CPU_ARG_H
+#define HN_KERNELS_CPU_ARG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+  const float *x; /* outer x axis x inner */
+  int64_t *y;     /* outer x inner */
+  int64_t axis;   /* 1 to INT32_MAX */
+  int64_t inner;
+  bool largest, last;
+} hn_arg_args;
+
+/* Computes the rows [begin, end) of outer x inner. */
+typedef void hn_arg_fn(const hn_arg_args *args, int64_t begin, int64_t end);
+hn_arg_fn hn_arg_f32_avx512, hn_arg_f32_avx2, hn_arg_f32_c;
+
+#endif
