@@ -161,6 +161,15 @@ static hone_status make_middle(hn_match *match) {
   return hn_bind_ints(match, "pads", 2 * hn_bound_type(match, "x")->shape.rank, pads);
 }
 
+/* The axes that it names, or those that it means. */
+static hone_status make_named_axes(hn_match *match) {
+  static const int64_t meant[] = {0, 2, 3};
+  const int64_t *axes = meant;
+  int count = (int)HN_COUNT(meant);
+  if (hn_attr_has(&match->root->attrs, "axes")) count = hn_attr_ints(&match->root->attrs, "axes", &axes);
+  return hn_bind_ints(match, "axes", count, axes);
+}
+
 #define PRODUCT "gemm[alpha=1, beta=1, transA=g.transA, transB=g.transB](x, y)"
 
 const hn_rewrite hn_rules_shorthand[] = {
@@ -234,6 +243,12 @@ const hn_rewrite hn_rules_shorthand[] = {
      .when = when_middle,
      .make = make_middle,
      .why = "pads have tactics, and may crop"},
+    {.name = "mean_and_variance_in_pieces",
+     .find = "mean_variance_normalization(x)",
+     .put =
+         "div(d:sub(x, reduce_mean[keepdims=1](x, axes)), add(sqrt(reduce_mean[keepdims=1](mul(d, d), axes)), 1e-9))",
+     .make = make_named_axes,
+     .why = "its pieces have tactics"},
     {.name = "mean_in_pieces",
      .find = "mean(a, xs...)",
      .put = "div(sum(a, xs...), count)",

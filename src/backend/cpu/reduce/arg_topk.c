@@ -15,7 +15,12 @@ typedef struct row_kernel {
   bool largest;
 } row_kernel;
 
+typedef struct top_k_row_kernel {
+  hn_better_fn *better;
+} top_k_row_kernel;
+
 typedef struct state {
+  hn_better_fn *better;
   hn_cpu_rows rows;
   int64_t k, grain, worker_longs; /* top_k; of a worker's scratch */
   bool largest;
@@ -103,6 +108,7 @@ static const char *plan_top_k(const hone_query *query, void *memory, hone_needs 
   }
   if (query->in[1].type.dtype != HONE_I64 || hn_elems(&query->in[1].type.shape) != 1) return "k is not one i64";
   s->largest = hn_attr_int(query->attrs, "largest") != 0;
+  s->better = ((const top_k_row_kernel *)query->tactic->kernel)->better;
   s->worker_longs = hn_ceil_div(s->k, 8) * 8;
   needs->state = sizeof *s;
   needs->scratch = (size_t)(s->worker_longs * hn_cpu_threads(query->facts)) * sizeof(int64_t);
@@ -136,8 +142,13 @@ static void top_k_row(const job *j, int64_t *heap, int64_t row) {
   const float *x = j->x + outer * s->rows.axis * inner + at;
   for (int64_t i = 0; i < s->k; ++i) heap[i] = i;
   for (int64_t i = s->k / 2 - 1; i >= 0; --i) sink(j, x, heap, s->k, i);
-  for (int64_t i = s->k; i < s->rows.axis; ++i) {
-    if (!comes_before(j, x, i, heap[0])) continue;
+  for (int64_t i = s->k; i < s->rows.axis; ++i) { /* equal ones come behind those that are in the heap */
+    if (inner == 1) {
+      i = s->better(x, i, s->rows.axis, x[heap[0]], s->largest);
+      if (i == s->rows.axis) break;
+    } else if (!comes_before(j, x, i, heap[0])) {
+      continue;
+    }
     heap[0] = i;
     sink(j, x, heap, s->k, 0);
   }
@@ -253,8 +264,17 @@ const hone_tactic hn_tactics_cpu_arg_topk[] = {
     {sizeof(hone_tactic), .name = "cpu.arg_min.f32.c", .version = 2, .op = "arg_min", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
      .kernel = &(const row_kernel){hn_arg_f32_c, false}},
-    {sizeof(hone_tactic), .name = "cpu.top_k.f32.c", .version = 1, .op = "top_k", .flags = HONE_TACTIC_REPEATABLE,
-     .plan = plan_top_k, .launch = launch_top_k},
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.top_k.f32.avx512", .version = 1, .op = "top_k", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
+     .kernel = &(const top_k_row_kernel){hn_better_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.top_k.f32.avx2", .version = 1, .op = "top_k", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
+     .kernel = &(const top_k_row_kernel){hn_better_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.top_k.f32.c", .version = 2, .op = "top_k", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
+     .kernel = &(const top_k_row_kernel){hn_better_f32_c}},
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.cum_sum.any.avx512", .version = 1, .op = "cum_sum", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_cum_sum, .launch = launch_cum_sum,

@@ -111,3 +111,26 @@ void HN_SIMD_NAME(hn_arg_f32)(const hn_arg_args *args, int64_t begin, int64_t en
   else
     best_of_rows(args, begin, end, false, true);
 }
+
+/* Two vectors at a time are looked at as one. */
+HN_INLINE int64_t first_better(const float *x, int64_t begin, int64_t end, float bound, bool largest) {
+  const vf b = v_set(bound);
+  int64_t i = begin;
+  for (; end - i >= 2 * HN_LANES; i += 2 * HN_LANES) {
+    const vf p = v_load(x + i), q = v_load(x + i + HN_LANES);
+    const vm none =
+        largest ? vm_and(v_le(p, b), v_le(q, b)) : vm_and(vm_or(v_le(b, p), v_ne(p, p)), vm_or(v_le(b, q), v_ne(q, q)));
+    if (!vm_all(none)) break;
+  }
+  for (; i < end; ++i)
+    if (largest ? !(x[i] <= bound) : x[i] < bound) return i;
+  return end;
+}
+
+int64_t HN_SIMD_NAME(hn_better_f32)(const float *x, int64_t begin, int64_t end, float bound, bool largest) {
+  int64_t i = begin;
+  if (!isnan(bound))
+    return largest ? first_better(x, begin, end, bound, true) : first_better(x, begin, end, bound, false);
+  while (i < end && (largest || isnan(x[i]))) ++i; /* NaN is the largest */
+  return i;
+}

@@ -19,4 +19,9 @@ typedef struct {
 typedef void hn_arg_fn(const hn_arg_args *args, int64_t begin, int64_t end);
 hn_arg_fn hn_arg_f32_avx512, hn_arg_f32_avx2, hn_arg_f32_c;
 
+/* The first place from `begin` on whose element is larger than `bound` (smaller, if not `largest`), NaN being larger
+ * than every number; `end` if there is none. */
+typedef int64_t hn_better_fn(const float *x, int64_t begin, int64_t end, float bound, bool largest);
+hn_better_fn hn_better_f32_avx512, hn_better_f32_avx2, hn_better_f32_c;
+
 #endif
