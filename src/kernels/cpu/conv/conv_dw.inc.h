@@ -3,10 +3,11 @@
  *
  * 3x3 and 5x5 without dilation at stride 1 and 2 run in tiles along a row: a row's weights stay in registers, and each
  * input pixel is loaded once for all the sums that it is in. Tiles at a row's ends leave out the columns that lie in
- * the padding; other shapes go pixel by pixel. The order of a sum is ky, kx in both.
+ * the padding; other shapes go tap by tap, for several pixels at a time, so that no sum waits for its own. The order of
+ * a sum is ky, kx in both.
  * With a channel multiplier m, output channel o reads input channel o / m: m blocks of outputs read one block of
  * inputs, whose lanes are spread by a permutation as each pixel is loaded. The including file defines HN_DW_SPREADS,
- * 1 for multipliers, and calls dw_run(); with HN_DW_HAS_TILES 0 all shapes go pixel by pixel. */
+ * 1 for multipliers, and calls dw_run(); with HN_DW_HAS_TILES 0 all shapes go tap by tap. */
 #ifndef HN_KERNELS_CPU_CONV_DW_INC_H
 #define HN_KERNELS_CPU_CONV_DW_INC_H
 
@@ -255,18 +256,71 @@ static dw_function *const dw_tiles[2][2][HN_DW_PIXELS + 1] = {
 };
 #endif
 
-/* One output at x: taps kx in [begin, end), the first of them at in. */
-static void dw_pixel(const dw_row *r, int64_t x, const held *in, ptrdiff_t tap_step, int64_t begin, int64_t end) {
+/* `pixels` outputs from x on, whose first tap is that of column in_x. With is_end, taps may lie outside the row. */
+HN_INLINE void dw_taps(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t in_x, const int pixels,
+                       const int is_end) {
+  const int64_t stride = c->stride_width;
   for (int lane = 0; lane < HN_HELD_BLOCK; lane += HN_LANES) {
     const dw_lanes lanes = dw_lanes_at(r->from, lane);
-    vf acc = r->bias ? v_load(r->bias + lane) : v_set(0.0f);
+    vf acc[HN_DW_PIXELS];
+    tile_start(acc, 1, pixels, r->bias ? r->bias + lane : NULL);
     for (int64_t ky = 0; ky < r->ky_count; ++ky) {
-      const held *from = dw_first(in + ky * r->in_step, lane);
-      const float *w = r->weights + ky * r->weight_step + begin * HN_HELD_BLOCK + lane;
-      for (int64_t kx = begin; kx < end; ++kx, from += tap_step, w += HN_HELD_BLOCK)
-        acc = v_fma(dw_load(from, lanes), v_load(w), acc);
+      const float *w = r->weights + ky * r->weight_step + lane;
+      for (int64_t kx = 0; kx < c->kernel_width; ++kx, w += HN_HELD_BLOCK) {
+        const int64_t column = in_x + kx * c->dilation_width;
+        const held *from = dw_first(r->in + ky * r->in_step + column * HN_HELD_BLOCK, lane);
+        const vf weight = v_load(w);
+        HN_UNROLL
+        for (int p = 0; p < pixels; ++p) {
+          if (is_end && (column + p * stride < 0 || column + p * stride >= r->in_width)) continue;
+          acc[p] = v_fma(dw_load(from + p * stride * HN_HELD_BLOCK, lanes), weight, acc[p]);
+        }
+      }
     }
-    dw_store(r, &acc, 1, x, lane);
+    dw_store(r, acc, pixels, x, lane);
+  }
+}
+
+typedef void dw_taps_function(const hn_conv_f32 *, const dw_row *, int64_t, int64_t);
+HN_OUTLINE void dw_taps_1(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t i) { dw_taps(c, r, x, i, 1, 0); }
+HN_OUTLINE void dw_taps_2(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t i) { dw_taps(c, r, x, i, 2, 0); }
+HN_OUTLINE void dw_taps_4(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t i) { dw_taps(c, r, x, i, 4, 0); }
+HN_OUTLINE void dw_ends_1(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t i) { dw_taps(c, r, x, i, 1, 1); }
+HN_OUTLINE void dw_ends_2(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t i) { dw_taps(c, r, x, i, 2, 1); }
+HN_OUTLINE void dw_ends_4(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t i) { dw_taps(c, r, x, i, 4, 1); }
+#if HN_DW_PIXELS >= 8
+HN_OUTLINE void dw_taps_7(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t i) { dw_taps(c, r, x, i, 7, 0); }
+HN_OUTLINE void dw_ends_7(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t i) { dw_taps(c, r, x, i, 7, 1); }
+#endif
+#if HN_DW_PIXELS == 14
+HN_OUTLINE void dw_taps_14(const hn_conv_f32 *c, const dw_row *r, int64_t x, int64_t i) { dw_taps(c, r, x, i, 14, 0); }
+#endif
+
+/* The widest first; in the middle of a row, and at its ends. */
+static const struct {
+  int pixels;
+  dw_taps_function *inside, *ends;
+} dw_widths[] = {
+#if HN_DW_PIXELS == 14
+    {14, dw_taps_14, NULL},
+#endif
+#if HN_DW_PIXELS >= 8
+    {7, dw_taps_7, dw_ends_7},
+#endif
+    {4, dw_taps_4, dw_ends_4},
+    {2, dw_taps_2, dw_ends_2},
+    {1, dw_taps_1, dw_ends_1}};
+
+/* From output x on; returns how many were made. */
+static int64_t dw_run_taps(const hn_conv_f32 *c, const dw_row *r, int64_t x) {
+  const int64_t in_x = x * c->stride_width - c->pad_left, reach = (c->kernel_width - 1) * c->dilation_width;
+  for (size_t i = 0;; ++i) {
+    const int64_t pixels = dw_widths[i].pixels, end = in_x + (pixels - 1) * c->stride_width + reach;
+    const int inside = in_x >= 0 && end < c->in_width;
+    dw_taps_function *const run = inside ? dw_widths[i].inside : dw_widths[i].ends;
+    if (pixels > c->out_width - x || !run) continue;
+    run(c, r, x, in_x);
+    return pixels;
   }
 }
 
@@ -285,11 +339,7 @@ static void dw_run_row(const hn_conv_f32 *c, const dw_row *r) {
       const int is_full = step == HN_DW_PIXELS && in_x >= 0 && over <= 0;
       for (int lane = 0; lane < HN_HELD_BLOCK; lane += HN_LANES) tiles[is_full ? 0 : step](r, x, in_x, lane);
     } else {
-      int64_t begin, end;
-      tap_range(in_x, c->dilation_width, kernel, c->in_width, &begin, &end);
-      step = 1;
-      dw_pixel(r, x, r->in + (in_x + begin * c->dilation_width) * HN_HELD_BLOCK, c->dilation_width * HN_HELD_BLOCK,
-               begin, end);
+      step = dw_run_taps(c, r, x);
     }
   }
 }
