@@ -35,6 +35,24 @@ HN_INLINE vf window(int fold, const hn_pool_args *a, const held *plane, row_taps
   return v;
 }
 
+enum { TOGETHER = 4 }; /* outputs whose folds do not wait for one another's */
+
+/* Windows of `count` vectors of outputs, one behind the other, all of them whole. */
+HN_INLINE void windows(int fold, const hn_pool_args *a, const held *plane, row_taps t, taps tx, const int64_t step,
+                       const int count, vf *v) {
+  HN_UNROLL
+  for (int i = 0; i < count; ++i) v[i] = v_set(fold_identity(fold));
+  for (int64_t kz = t.z.first; kz < t.z.last; ++kz) {
+    const int64_t first = (t.z.origin + kz * a->dilation_d) * a->in_h + t.y.origin;
+    for (int64_t ky = t.y.first; ky < t.y.last; ++ky) {
+      const held *row = plane + (first + ky * a->dilation_h) * a->in_w + tx.origin;
+      for (int64_t kx = tx.first; kx < tx.last; ++kx) HN_UNROLL
+      for (int i = 0; i < count; ++i)
+        v[i] = fold_take(fold, v[i], h_load_strided(row + kx * a->dilation_w + i * HN_LANES * step, step, HN_LANES));
+    }
+  }
+}
+
 HN_INLINE void put(held *to, int64_t n, vf v) {
   if (n == HN_LANES)
     h_store(to, v);
@@ -51,7 +69,21 @@ HN_INLINE void plain_row(int fold, const hn_pool_args *a, const held *plane, hel
     if (whole && outside - ox < HN_LANES && outside - inside >= HN_LANES) ox = outside - HN_LANES;
     const int64_t n = whole ? at_most(outside - ox, HN_LANES) : 1;
     const taps tx = taps_x(a, ox);
-    vf v;
+    vf v, all[TOGETHER];
+    const int count = outside - ox >= TOGETHER * HN_LANES ? TOGETHER : 2;
+    if (whole && outside - ox >= count * HN_LANES && a->stride_w <= 2) {
+      if (a->stride_w == 1 && count == TOGETHER)
+        windows(fold, a, plane, ty, tx, 1, TOGETHER, all);
+      else if (a->stride_w == 1)
+        windows(fold, a, plane, ty, tx, 1, 2, all);
+      else if (count == TOGETHER)
+        windows(fold, a, plane, ty, tx, 2, TOGETHER, all);
+      else
+        windows(fold, a, plane, ty, tx, 2, 2, all);
+      const vf taken = v_set(divisor(a, ty, tx));
+      for (int i = 0; i < count; ++i, ox += HN_LANES) h_store(y + ox, fold == FOLD_SUM ? all[i] / taken : all[i]);
+      continue;
+    }
     if (n == HN_LANES && a->stride_w == 1)
       v = window(fold, a, plane, ty, tx, 1, 0, 1, HN_LANES);
     else if (n == HN_LANES && a->stride_w == 2)
@@ -63,20 +95,23 @@ HN_INLINE void plain_row(int fold, const hn_pool_args *a, const held *plane, hel
   }
 }
 
-/* Folds the window of one output of blocked planes, all of the block's vectors at once. */
+/* Folds the windows of `outputs` neighbours of blocked planes, all of the block's vectors at once; several have all of
+ * their taps inside. v: of an output after the other's. */
 HN_INLINE void blocked_window(int fold, const hn_pool_args *a, const held *plane, row_taps t, taps tx,
-                              const int64_t block, vf *v) {
+                              const int64_t block, const int outputs, vf *v) {
+  const int64_t vectors = (block + HN_LANES - 1) / HN_LANES;
   HN_UNROLL
-  for (int64_t i = 0; i * HN_LANES < block; ++i) v[i] = v_set(fold_identity(fold));
+  for (int64_t i = 0; i < outputs * vectors; ++i) v[i] = v_set(fold_identity(fold));
   for (int64_t kz = t.z.first; kz < t.z.last; ++kz) {
     const int64_t first = (t.z.origin + kz * a->dilation_d) * a->in_h + t.y.origin;
     for (int64_t ky = t.y.first; ky < t.y.last; ++ky) {
       const held *x = plane + ((first + ky * a->dilation_h) * a->in_w + tx.origin + tx.first * a->dilation_w) * block;
       for (int64_t kx = tx.first; kx < tx.last; ++kx, x += a->dilation_w * block) {
         HN_UNROLL
-        for (int64_t i = 0; i * HN_LANES < block; ++i) {
-          const int64_t n = at_most(block - i * HN_LANES, HN_LANES);
-          v[i] = fold_take(fold, v[i], h_load_strided(x + i * HN_LANES, 1, n));
+        for (int64_t i = 0; i < outputs * vectors; ++i) {
+          const int64_t within = i % vectors * HN_LANES, n = at_most(block - within, HN_LANES);
+          const held *from = x + i / vectors * a->stride_w * block + within;
+          v[i] = fold_take(fold, v[i], h_load_strided(from, 1, n));
         }
       }
     }
@@ -86,15 +121,23 @@ HN_INLINE void blocked_window(int fold, const hn_pool_args *a, const held *plane
 HN_INLINE void blocked_row(int fold, const hn_pool_args *a, const held *plane, held *y, row_taps ty,
                            const int64_t block) {
   enum { MOST = 32 / HN_LANES };
-  for (int64_t ox = 0; ox < a->out_w; ++ox) {
+  const int64_t vectors = (block + HN_LANES - 1) / HN_LANES;
+  int64_t inside, outside;
+  whole_columns(a, &inside, &outside);
+  for (int64_t ox = 0, outputs; ox < a->out_w; ox += outputs) {
     const taps tx = taps_x(a, ox);
     const vf count = v_set(divisor(a, ty, tx));
-    vf v[MOST];
-    blocked_window(fold, a, plane, ty, tx, block, v);
-    HN_UNROLL
-    for (int64_t i = 0; i * HN_LANES < block; ++i)
-      put(y + ox * block + i * HN_LANES, at_most(block - i * HN_LANES, HN_LANES),
+    vf v[TOGETHER * MOST];
+    outputs = ox >= inside && outside - ox >= TOGETHER ? TOGETHER : 1;
+    if (outputs == TOGETHER)
+      blocked_window(fold, a, plane, ty, tx, block, TOGETHER, v);
+    else
+      blocked_window(fold, a, plane, ty, tx, block, 1, v);
+    for (int64_t i = 0; i < outputs * vectors; ++i) {
+      const int64_t within = i % vectors * HN_LANES;
+      put(y + (ox + i / vectors) * block + within, at_most(block - within, HN_LANES),
           fold == FOLD_SUM ? v[i] / count : v[i]);
+    }
   }
 }
 
