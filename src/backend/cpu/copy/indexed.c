@@ -241,12 +241,6 @@ static hone_status walk(const along *s, hone_stream *stream, const hone_launch *
   return HONE_OK;
 }
 
-static void take(const along *s, const hone_launch *l, int64_t at, int64_t element) {
-  const size_t bytes = (size_t)s->element_bytes;
-  copy_element((char *)l->out[0].data + (size_t)at * bytes, (const char *)l->in[0].data + (size_t)element * bytes,
-               bytes);
-}
-
 static void update(const along *s, const hone_launch *l, int64_t at, int64_t element) {
   const size_t bytes = (size_t)s->element_bytes;
   if (s->how == REDUCE_NONE) {
@@ -258,8 +252,57 @@ static void update(const along *s, const hone_launch *l, int64_t at, int64_t ele
   *to = joined(s->how, *to, ((const float *)l->in[2].data)[at]);
 }
 
+/* Elements of `bytes` of one row of indices; from: of data, where an index of 0 in the row's first column leads.
+ * Returns the place of the first index that is out of range, or the row's length. */
+static inline int64_t take_row(const along *s, const void *indices, const bool wide, const void *from, void *to,
+                               const int bytes) {
+  const int64_t count = s->dim[s->rank - 1], step = s->stride[s->axis], column_step = s->axis < s->rank - 1;
+  for (int64_t c = 0; c < count; ++c) {
+    int64_t index = wide ? ((const int64_t *)indices)[c] : ((const int32_t *)indices)[c];
+    index += index < 0 ? s->extent : 0;
+    if ((uint64_t)index >= (uint64_t)s->extent) return c;
+    const int64_t element = index * step + c * column_step;
+    switch (bytes) {
+    case 4: ((uint32_t *)to)[c] = ((const uint32_t *)from)[element]; break;
+    case 8: ((uint64_t *)to)[c] = ((const uint64_t *)from)[element]; break;
+    default:
+      copy_element((char *)to + c * s->element_bytes, (const char *)from + element * s->element_bytes,
+                   (size_t)s->element_bytes);
+    }
+  }
+  return count;
+}
+
+static int64_t take_any_row(const along *s, const void *indices, bool wide, const void *from, void *to) {
+  switch (s->element_bytes) {
+  case 4: return wide ? take_row(s, indices, true, from, to, 4) : take_row(s, indices, false, from, to, 4);
+  case 8: return wide ? take_row(s, indices, true, from, to, 8) : take_row(s, indices, false, from, to, 8);
+  default: return wide ? take_row(s, indices, true, from, to, 0) : take_row(s, indices, false, from, to, 0);
+  }
+}
+
 static hone_status launch_gather_elements(void *state, hone_stream *stream, const hone_launch *l) {
-  return walk(state, stream, l, take);
+  enum { LONG_ROW = 4096 };
+  const along *s = state;
+  const int last = s->rank - 1;
+  const bool wide = l->in[1].type.dtype == HONE_I64;
+  int64_t place[HONE_MAX_RANK] = {0}, base = 0; /* base leaves the axis out */
+  hn_stop *stop = hn_stream_pool(stream)->stop;
+  for (int64_t at = 0, row = 0; at < s->count; at += s->dim[last], ++row) {
+    if (s->dim[last] >= LONG_ROW ? hn_stop_now(stop) : hn_stop_at(stop, row)) return HONE_OK;
+    const char *indices = (const char *)l->in[1].data + at * (wide ? 8 : 4);
+    const int64_t taken = take_any_row(s, indices, wide, (const char *)l->in[0].data + base * s->element_bytes,
+                                       (char *)l->out[0].data + at * s->element_bytes);
+    if (taken < s->dim[last]) return bad_index(l, hn_cpu_index_at(&l->in[1], at + taken), s->extent);
+    for (int d = last - 1; d >= 0; --d) {
+      const int64_t step = d == s->axis ? 0 : s->stride[d];
+      base += step;
+      if (++place[d] < s->dim[d]) break;
+      base -= place[d] * step;
+      place[d] = 0;
+    }
+  }
+  return HONE_OK;
 }
 
 static hone_status launch_scatter_elements(void *state, hone_stream *stream, const hone_launch *l) {

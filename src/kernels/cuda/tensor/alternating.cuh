@@ -13,12 +13,13 @@
 template <typename T, int bn, int stages, int groups, int parts> struct alternating_tile {
   static constexpr int G = groups, R = parts, BM = 64 * groups * parts, BN = bn, ST = stages, deep = 128;
   static constexpr int row = deep / (int)sizeof(T), teams = 2;
-  static constexpr int threads = (teams * G + 1) * 128, stage = (BM + BN) * deep, front = 1024;
+  static constexpr int multipliers = teams * groups; /* warpgroups */
+  static constexpr int threads = (multipliers + 1) * 128, stage = (BM + BN) * deep, front = 1024;
   static constexpr int bytes = front + ST * stage;
   /* Boxes of a residual have 64 columns; a stage holds a few of them. */
   static constexpr int box = 64, box_bytes = BM * deep, boxes = BN / box, each = stage / box_bytes;
   static constexpr int boxes_stages = (boxes + each - 1) / each;
-  static constexpr int registers = registers_of(threads, teams *G);
+  static constexpr int registers = registers_of(threads, multipliers);
   static_assert(registers <= 240, "a warpgroup cannot take more");
 };
 

@@ -20,24 +20,25 @@ __device__ __forceinline__ void leave_registers() {
 }
 
 /* deep: bytes of a row of a stage. groups: warpgroups of a team, each multiplies 64 rows; teams: two take turns
- * (alternating.cuh). box: columns of the boxes that are stored, of 64 rows each. */
+ * (alternating.cuh); direct: these store from registers, else from buffers. box: columns of the boxes that are stored
+ * or come, of 64 rows each. */
 template <typename T, int bn, int stages, int buffers, int depth = 128, int groups = 2, int team_count = 1,
           bool is_direct = false>
 struct lasting_tile {
   static constexpr int G = groups, BM = 64 * groups, BN = bn, ST = stages, NB = buffers, deep = depth;
-  static constexpr int teams = team_count;
+  static constexpr int teams = team_count, multipliers = team_count * groups; /* warpgroups */
   static constexpr bool direct = is_direct;
   static constexpr int row = deep / (int)sizeof(T);
   static constexpr int box = sizeof(T) == 4 ? 32 : sizeof(T) == 1 && BN % 128 == 0 ? 128 : 64;
   static constexpr int boxes = BN / box, box_bytes = 64 * box * (int)sizeof(T);
-  static constexpr int threads = teams > 1 ? (teams *G + 1) * 128 : G * 128 + 64, stage = (BM + BN) * deep,
-                       buffer = BM * BN * (int)sizeof(T);
+  static constexpr int threads = teams > 1 ? (multipliers + 1) * 128 : G * 128 + 64;
+  static constexpr int stage = (BM + BN) * deep, buffer = BM * BN * (int)sizeof(T);
   static constexpr int front = 1024; /* barriers: of stages, then of buffers, then of turns */
   /* Of bytes a buffer's channels have what sums begin with, and scales, in shared memory: read from where they were
    * packed, each of them would be waited for at a tile's end. */
   static constexpr int vectors = sizeof(T) == 1 ? BN * 8 : 0;
   static constexpr int bytes = front + ST * stage + NB * (buffer + vectors);
-  static constexpr int registers = registers_of(threads, teams *G);
+  static constexpr int registers = registers_of(threads, multipliers);
 };
 
 /* Goes round `n` places; the parity changes with each turn. */
