@@ -222,21 +222,26 @@ static const char *plan_scatter_elements(const hone_query *query, void *memory, 
   return hn_shape_equal(&query->in[1].type.shape, &query->in[2].type.shape) ? NULL : "the updates have another shape";
 }
 
+/* To the next place along dimension d, or along those before it; base leaves the axis out. */
+static void go_on(const along *s, int d, int64_t *place, int64_t *base) {
+  for (; d >= 0; --d) {
+    const int64_t step = d == s->axis ? 0 : s->stride[d];
+    *base += step;
+    if (++place[d] < s->dim[d]) break;
+    *base -= place[d] * step;
+    place[d] = 0;
+  }
+}
+
 /* Calls for every index with its number and the element of data it names. */
 static hone_status walk(const along *s, hone_stream *stream, const hone_launch *l,
                         void (*visit)(const along *s, const hone_launch *l, int64_t at, int64_t element)) {
-  int64_t place[HONE_MAX_RANK] = {0}, base = 0; /* base leaves the axis out */
+  int64_t place[HONE_MAX_RANK] = {0}, base = 0;
   for (int64_t at = 0; at < s->count && !hn_stop_at(hn_stream_pool(stream)->stop, at); ++at) {
     const int64_t index = hn_cpu_index_at(&l->in[1], at);
     if (index < -s->extent || index >= s->extent) return bad_index(l, index, s->extent);
     visit(s, l, at, base + (index < 0 ? index + s->extent : index) * s->stride[s->axis]);
-    for (int d = s->rank - 1; d >= 0; --d) {
-      const int64_t step = d == s->axis ? 0 : s->stride[d];
-      base += step;
-      if (++place[d] < s->dim[d]) break;
-      base -= place[d] * step;
-      place[d] = 0;
-    }
+    go_on(s, s->rank - 1, place, &base);
   }
   return HONE_OK;
 }
@@ -286,7 +291,7 @@ static hone_status launch_gather_elements(void *state, hone_stream *stream, cons
   const along *s = state;
   const int last = s->rank - 1;
   const bool wide = l->in[1].type.dtype == HONE_I64;
-  int64_t place[HONE_MAX_RANK] = {0}, base = 0; /* base leaves the axis out */
+  int64_t place[HONE_MAX_RANK] = {0}, base = 0;
   hn_stop *stop = hn_stream_pool(stream)->stop;
   for (int64_t at = 0, row = 0; at < s->count; at += s->dim[last], ++row) {
     if (s->dim[last] >= LONG_ROW ? hn_stop_now(stop) : hn_stop_at(stop, row)) return HONE_OK;
@@ -294,13 +299,7 @@ static hone_status launch_gather_elements(void *state, hone_stream *stream, cons
     const int64_t taken = take_any_row(s, indices, wide, (const char *)l->in[0].data + base * s->element_bytes,
                                        (char *)l->out[0].data + at * s->element_bytes);
     if (taken < s->dim[last]) return bad_index(l, hn_cpu_index_at(&l->in[1], at + taken), s->extent);
-    for (int d = last - 1; d >= 0; --d) {
-      const int64_t step = d == s->axis ? 0 : s->stride[d];
-      base += step;
-      if (++place[d] < s->dim[d]) break;
-      base -= place[d] * step;
-      place[d] = 0;
-    }
+    go_on(s, last - 1, place, &base);
   }
   return HONE_OK;
 }
