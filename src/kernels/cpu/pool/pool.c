@@ -46,9 +46,11 @@ HN_INLINE void windows(int fold, const hn_pool_args *a, const held *plane, row_t
     const int64_t first = (t.z.origin + kz * a->dilation_d) * a->in_h + t.y.origin;
     for (int64_t ky = t.y.first; ky < t.y.last; ++ky) {
       const held *row = plane + (first + ky * a->dilation_h) * a->in_w + tx.origin;
-      for (int64_t kx = tx.first; kx < tx.last; ++kx) HN_UNROLL
-      for (int i = 0; i < count; ++i)
-        v[i] = fold_take(fold, v[i], h_load_strided(row + kx * a->dilation_w + i * HN_LANES * step, step, HN_LANES));
+      for (int64_t kx = tx.first; kx < tx.last; ++kx) {
+        HN_UNROLL
+        for (int i = 0; i < count; ++i)
+          v[i] = fold_take(fold, v[i], h_load_strided(row + kx * a->dilation_w + i * HN_LANES * step, step, HN_LANES));
+      }
     }
   }
 }
