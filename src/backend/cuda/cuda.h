@@ -256,8 +256,8 @@ hone_status hn_cuda_launch_function(hone_stream *stream, CUfunction function, co
 /* All of a multiprocessor's shared memory and clusters of sixteen are allowed; a launch that asks for too much fails.
  */
 void hn_cuda_lift_limits(const hone_unit *unit, CUfunction function);
-/* As dependent, which all kernels of several blocks a plane, a row or a tile in f32 are. An empty grid launches
- * nothing. */
+/* Launched as dependent: it may start before the kernel ahead of it ends, so it waits for that one itself before it
+ * reads. An empty grid launches nothing. */
 hone_status hn_cuda_launch(hone_stream *stream, hn_cuda_builtin kernel, hn_cuda_grid grid, unsigned threads,
                            void **arguments);
 
