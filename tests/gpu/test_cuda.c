@@ -67,6 +67,8 @@ static const op_case cases[] = {
     {"linear", {"1x700", "c:700x3", "c:3"}, {{0}}},
     {"linear", {"128x768", "c:768x256", "c:256"}, {TEXT("act", "gelu")}},
     {"linear", {"128x768", "c:768x768", "c:768"}, {{0}}},
+    {"linear", {"130x768", "768x196", "c:196"}, {{0}}}, /* of weights that the step before may have written */
+    {"linear", {"130x1028", "196x1028", "-", "130x196"}, {INT("transpose_w", 1)}},
     {"linear", {"100x640", "c:512x640"}, {INT("transpose_w", 1), TEXT("act", "relu")}},
     {"linear", {"77x300", "c:196x300", "c:196", "77x196"}, {INT("transpose_w", 1)}},
     {"linear", {"2x50x512", "c:512x260", "-", "2x50x260"}, {TEXT("act", "silu")}},
@@ -134,6 +136,8 @@ static const op_case cases[] = {
     {"attention", {"2x2x33x16", "2x2x70x16", "2x2x70x16", "2x1x33x70"}, {{0}}},
     {"attention", {"2x2x33x96", "2x2x70x96", "2x2x70x96", "70"}, {{0}}},
     {"attention", {"1x2x40x128", "1x2x70x128", "1x2x70x100", "40x70"}, {{0}}},
+    {"attention", {"1x2x35x64", "1x2x300x64", "1x2x300x60", "35x300"}, {{0}}}, /* three tiles of keys */
+    {"attention", {"1x1x300x32", "1x1x300x32", "1x1x300x32"}, {INT("is_causal", 1)}},
     {"qkv_attention", {"1x128x576"}, {INT("q_num_heads", 3), INT("kv_num_heads", 3)}},
     {"qkv_attention", {"2x37x160"}, {INT("q_num_heads", 8), INT("kv_num_heads", 4), INT("is_causal", 1)}},
     {"qkv_attention", {"2x50x192", "2x1x1x50"}, {INT("q_num_heads", 2), INT("kv_num_heads", 2)}},
@@ -222,13 +226,13 @@ static bool try_forced(const hone_graph *graph, const char *tactic, double *got,
 
 static void test_variants(void **state) {
   (void)state;
-  static const char *const names[] = {"linear.f32.slices", "conv.f32.implicit"};
-  static const int slices[] = {1, 2, 3, 4, 6, 8, 11, 16, 22, 36}, rows[] = {2, 4, 8};
+  static const char *const names[] = {"linear.f32.slices", "conv.f32.implicit", "linear.f32.cluster"};
+  static const int slices[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 16, 22, 36}, rows[] = {2, 4, 8};
   static double got[GPU_CASE_MAX_OUT], want[GPU_CASE_MAX_OUT];
-  char list[80][96];
+  char list[180][96];
   int count = 0, tried = 0, failed = 0;
-  for (int k = 0; k < 2; ++k)
-    for (int tile = 0; tile < 3; ++tile)
+  for (int k = 0; k < 3; ++k)
+    for (int tile = 0; tile < 4; ++tile)
       for (size_t i = 0; i < sizeof slices / sizeof *slices; ++i)
         snprintf(list[count++], sizeof *list, "node=cuda.%s:tile=%d,slices=%d", names[k], tile, slices[i]);
   for (int i = 0; i < 3; ++i) snprintf(list[count++], sizeof *list, "node=cuda.*attention.f32:rows=%d", rows[i]);

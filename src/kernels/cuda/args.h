@@ -148,9 +148,12 @@ typedef struct hn_cuda_rnn {
   long long x_step, x_batch, y_step, y_batch, y_direction, state_batch, state_direction;
 } hn_cuda_rnn;
 
-/* y[m, n] = act(x . w + ...), k cut into slices of `slice` (a multiple of 16). */
+/* y[m, n] = act(x . w + ...), k cut into slices of `slice` (a multiple of 16, of each group of threads). A stage of a
+ * tile has `depth` of k, in rows of `pitch` floats. */
+enum { HN_CUDA_STAGE_DEPTH = 16, HN_CUDA_STAGE_PITCH = HN_CUDA_STAGE_DEPTH + 4 };
 typedef struct hn_cuda_product_args {
   int m, n, k, slice, slices, act; /* act: an hn_activation */
+  int early;                       /* w may be read before the wait: a constant */
   float alpha, beta;
 } hn_cuda_product_args;
 

@@ -8,6 +8,14 @@
 __device__ __forceinline__ void meet_cluster() {
   asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
+/* The same in two steps; between them a block does what no other waits for. */
+__device__ __forceinline__ void arrive_at_cluster() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
+__device__ __forceinline__ void await_cluster() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
+__device__ __forceinline__ void push(unsigned to, float4 value) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(value.x), "f"(value.y), "f"(value.z),
+               "f"(value.w)
+               : "memory");
+}
 __device__ __forceinline__ unsigned at_block(unsigned here, int block) {
   unsigned there;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
@@ -34,6 +42,9 @@ __device__ __forceinline__ void await(unsigned barrier, int parity) {
 }
 #else /* nothing runs there: the rows want sm_90 */
 __device__ __forceinline__ void meet_cluster() {}
+__device__ __forceinline__ void arrive_at_cluster() {}
+__device__ __forceinline__ void await_cluster() {}
+__device__ __forceinline__ void push(unsigned, float4) {}
 __device__ __forceinline__ unsigned at_block(unsigned here, int) { return here; }
 __device__ __forceinline__ void send(unsigned, float4, unsigned) {}
 __device__ __forceinline__ void open_barrier(unsigned) {}

@@ -6,9 +6,11 @@
 
 enum { X, W, BIAS, RESIDUAL };
 
-static const hn_cuda_builtin kernels[HN_CUDA_TILES][2] = {{HN_CUDA_implicit_128_64, HN_CUDA_implicit_128_64_f},
-                                                          {HN_CUDA_implicit_64_64, HN_CUDA_implicit_64_64_f},
-                                                          {HN_CUDA_implicit_128_128, HN_CUDA_implicit_128_128_f}};
+enum { TILES = 3 };
+static const hn_cuda_slice_tile tiles[TILES] = {{128, 64, 1, 0}, {64, 64, 1, 0}, {128, 128, 1, 0}};
+static const hn_cuda_builtin kernels[TILES][2] = {{HN_CUDA_implicit_128_64, HN_CUDA_implicit_128_64_f},
+                                                  {HN_CUDA_implicit_64_64, HN_CUDA_implicit_64_64_f},
+                                                  {HN_CUDA_implicit_128_128, HN_CUDA_implicit_128_128_f}};
 
 typedef struct state {
   hn_cuda_sliced sliced;
@@ -29,7 +31,7 @@ static const char *read(const hone_query *query, state *s) {
   const hn_cuda_window *v = &s->window;
   const int64_t k = x->dim[1] * v->kernel_h * v->kernel_w, n = (int64_t)v->out_h * v->out_w;
   if (k > 1 << 24 || n < 1 || n > 1 << 24 || x->dim[0] < 1 || x->dim[0] > 1000) return "an extent is too large";
-  s->sliced.batch = (int)x->dim[0];
+  s->sliced.batch = (int)x->dim[0], s->sliced.tiles = tiles, s->sliced.tile_count = TILES;
   s->sliced.args.m = (int)y->dim[1], s->sliced.args.n = (int)n, s->sliced.args.k = (int)k;
   return NULL;
 }

@@ -4,9 +4,28 @@
 
 enum { X, W, BIAS, RESIDUAL, LEAST_K = 64, MOST_ROWS = 2048 };
 
-static const hn_cuda_builtin kernels[HN_CUDA_TILES][2] = {{HN_CUDA_product_128_64, HN_CUDA_product_128_64_t},
-                                                          {HN_CUDA_product_64_64, HN_CUDA_product_64_64_t},
-                                                          {HN_CUDA_product_128_128, HN_CUDA_product_128_128_t}};
+enum { TILES = 4, CLUSTER_TILES = 2 };
+
+typedef struct row_kernel {
+  bool clusters;
+  int tile_count;
+  hn_cuda_slice_tile tiles[TILES];
+  hn_cuda_builtin kernels[TILES][2]; /* w as it lies, and transposed */
+} row_kernel;
+
+static const row_kernel scratch_row = {.tile_count = TILES,
+                                       .tiles = {{128, 64, 1, 4}, {64, 64, 1, 4}, {128, 128, 1, 3}, {128, 64, 2, 3}},
+                                       .kernels = {{HN_CUDA_product_128_64, HN_CUDA_product_128_64_t},
+                                                   {HN_CUDA_product_64_64, HN_CUDA_product_64_64_t},
+                                                   {HN_CUDA_product_128_128, HN_CUDA_product_128_128_t},
+                                                   {HN_CUDA_product_128_64_2, HN_CUDA_product_128_64_2_t}}};
+
+static const row_kernel cluster_row = {
+    .clusters = true,
+    .tile_count = CLUSTER_TILES,
+    .tiles = {{64, 64, 4, 3}, {64, 96, 4, 3}},
+    .kernels = {{HN_CUDA_product_cluster_64_64_4, HN_CUDA_product_cluster_64_64_4_t},
+                {HN_CUDA_product_cluster_64_96_4, HN_CUDA_product_cluster_64_96_4_t}}};
 
 typedef struct state {
   hn_cuda_sliced sliced;
@@ -23,6 +42,9 @@ static const char *read(const hone_query *query, hn_cuda_sliced *s) {
   if (k % 4 || n % 4 || k < LEAST_K || n < 4) return "its extents are not multiples of 4, or are small";
   if (k > 1 << 20 || n > 1 << 20 || m * n > INT32_MAX / 2) return "an extent is too large";
   s->args.m = (int)m, s->args.n = (int)n, s->args.k = (int)k;
+  const row_kernel *row = query->tactic->kernel;
+  s->tiles = row->tiles, s->tile_count = row->tile_count, s->clusters = row->clusters;
+  s->args.early = query->constant_mask >> W & 1;
   return NULL;
 }
 
@@ -36,7 +58,8 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   HN_TRY_REASON(read(query, &s->sliced));
   HN_TRY_REASON(hn_cuda_sliced_plan(query, &s->sliced, needs));
   needs->state = sizeof *s;
-  s->kernel = kernels[s->sliced.tile][hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0];
+  const bool transposed = hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0;
+  s->kernel = ((const row_kernel *)query->tactic->kernel)->kernels[s->sliced.tile][transposed];
   s->has_bias = hn_cuda_given(query, BIAS);
   s->has_residual = hn_cuda_given(query, RESIDUAL);
   return NULL;
@@ -51,12 +74,37 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
                       args};
   void *finish[] = {&launch->out[0].data, (void *)&sums, (void *)&bias, (void *)&residual, args};
   const unsigned fours = (unsigned)args->m * (unsigned)args->n / 4;
-  const hone_status status = hn_cuda_launch(stream, s->kernel, s->sliced.grid, s->sliced.threads, multiply);
+  const hn_cuda_shape shape = {
+      .grid = s->sliced.grid, .threads = s->sliced.threads, .shared_bytes = s->sliced.shared_bytes, .dependent = true};
+  const hone_status status = hn_cuda_launch_shaped(stream, s->kernel, &shape, multiply);
   if (status != HONE_OK) return status;
   return hn_cuda_launch(stream, HN_CUDA_product_finish, (hn_cuda_grid){(fours + 255) / 256, 1, 1}, 256, finish);
 }
 
-const hone_tactic hn_tactics_cuda_linear[] = {{sizeof(hone_tactic), .name = "cuda.linear.f32.slices", .version = 1,
-                                               .op = "linear", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-                                               .variants = variants, .plan = plan, .launch = launch},
-                                              {0}};
+static hone_status launch_cluster(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  state *s = state_memory;
+  const hn_cuda_sliced *sliced = &s->sliced;
+  const void *bias = s->has_bias ? launch->in[BIAS].data : NULL;
+  const void *residual = s->has_residual ? launch->in[RESIDUAL].data : NULL;
+  void *arguments[] = {&launch->out[0].data,
+                       (void *)(uintptr_t)&launch->in[X].data,
+                       (void *)(uintptr_t)&launch->in[W].data,
+                       (void *)&bias,
+                       (void *)&residual,
+                       &s->sliced.args};
+  const hn_cuda_shape shape = {.grid = sliced->grid,
+                               .threads = sliced->threads,
+                               .shared_bytes = sliced->shared_bytes,
+                               .cluster = (unsigned)sliced->args.slices,
+                               .dependent = true};
+  return hn_cuda_launch_shaped(stream, s->kernel, &shape, arguments);
+}
+
+const hone_tactic hn_tactics_cuda_linear[] = {
+    {sizeof(hone_tactic), .name = "cuda.linear.f32.slices", .version = 2, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .launch = launch,
+     .kernel = &scratch_row},
+    {sizeof(hone_tactic), .name = "cuda.linear.f32.cluster", .version = 1, .op = "linear", .isa = HN_CUDA_SM90,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan,
+     .launch = launch_cluster, .kernel = &cluster_row},
+    {0}};

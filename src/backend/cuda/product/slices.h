@@ -7,14 +7,23 @@
 #include "backend/cuda/cuda.h"
 #include "kernels/cuda/args.h"
 
-enum { HN_CUDA_TILES = 3 }; /* 128 x 64, 64 x 64, 128 x 128 */
+enum { HN_CUDA_MOST_CLUSTER = 16 };
+
+typedef struct hn_cuda_slice_tile {
+  int rows, columns;
+  int groups; /* of threads, which share a slice */
+  int stages; /* in dynamic shared memory (staged.cuh); 0: the kernel has its own */
+} hn_cuda_slice_tile;
 
 typedef struct hn_cuda_sliced {
-  hn_cuda_product_args args; /* m, n, k, act, alpha, beta are the caller's, the rest is filled */
-  int batch;                 /* products beside each other */
+  hn_cuda_product_args args;       /* m, n, k, early, act, alpha, beta are the caller's, the rest is filled */
+  const hn_cuda_slice_tile *tiles; /* the caller's, like the next two: what a tactic's parameter `tile` counts */
+  int tile_count;
+  bool clusters; /* the slices of a tile are a cluster along x, which adds them in shared memory */
+  int batch;     /* products beside each other */
   int tile;
   hn_cuda_grid grid;
-  unsigned threads;
+  unsigned threads, shared_bytes;
 } hn_cuda_sliced;
 
 /* What is common to products and convolutions: types, activation (with what follows it). Else why not. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* implicit.cu - convolution as a product of the weights [M, C * kernel] with the matrix of what each output sees, which
  * is gathered from the image on its way to shared memory and never written. One image a z, after its slices. */
+#include "kernels/cuda/product/slices.cuh"
 #include "kernels/cuda/product/tile.cuh"
 
 /* What four neighbouring outputs see of one place of the kernel. */
@@ -58,10 +59,10 @@ __device__ __forceinline__ void convolve(float *sums, const float *x, const floa
   sums += ((size_t)slice * batch + number) * p.m * pitch;
   if (is_flat) {
     const flat from = {x, w, p};
-    multiply<bm, bn, false>(sums, p.m, pitch, begin, end, from);
+    multiply<bm, bn>(sums, p.m, pitch, begin, end, from);
   } else {
     const image from(x, w, p, v, blockIdx.x * bn + threadIdx.x % (bn / 4) * 4);
-    multiply<bm, bn, false>(sums, p.m, pitch, begin, end, from);
+    multiply<bm, bn>(sums, p.m, pitch, begin, end, from);
   }
 }
 

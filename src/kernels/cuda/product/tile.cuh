@@ -28,10 +28,9 @@ template <int width> __device__ __forceinline__ void put_across(float (*to)[widt
   to[k + 3][row] = v.w;
 }
 
-/* sums[m, pitch]: the tile (blockIdx.y, blockIdx.x) over k of [begin, end). from.left(row, k): four along k; right: of
- * column c four along k when `across`, else of row k four columns. Both give zeros outside. A thread asks right for the
- * same columns always. */
-template <int bm, int bn, bool across, typename source>
+/* sums[m, pitch]: the tile (blockIdx.y, blockIdx.x) over k of [begin, end). from.left(row, k): four along k;
+ * right(column, k): of row k four columns. Both give zeros outside. A thread asks right for the same columns always. */
+template <int bm, int bn, typename source>
 __device__ __forceinline__ void multiply(float *sums, int m, int pitch, int begin, int end, const source &from) {
   const int threads = bm * bn / 64, columns = bn / 8;
   const int left_loads = bm * DEPTH / 4 / threads, right_loads = bn * DEPTH / 4 / threads;
@@ -54,8 +53,7 @@ __device__ __forceinline__ void multiply(float *sums, int m, int pitch, int begi
 #pragma unroll
     for (int i = 0; i < right_loads; ++i) {
       const int at = tid + i * threads;
-      next_right[i] = across ? from.right(first_column + at / 4, k + at % 4 * 4, end)
-                             : from.right(first_column + at % (bn / 4) * 4, k + at / (bn / 4), end);
+      next_right[i] = from.right(first_column + at % (bn / 4) * 4, k + at / (bn / 4), end);
     }
   };
   auto put = [&](int turn) {
@@ -67,10 +65,7 @@ __device__ __forceinline__ void multiply(float *sums, int m, int pitch, int begi
 #pragma unroll
     for (int i = 0; i < right_loads; ++i) {
       const int at = tid + i * threads;
-      if (across)
-        put_across<bn + 4>(right[turn], next_right[i], at / 4, at % 4 * 4);
-      else
-        *(float4 *)&right[turn][at / (bn / 4)][at % (bn / 4) * 4] = next_right[i];
+      *(float4 *)&right[turn][at / (bn / 4)][at % (bn / 4) * 4] = next_right[i];
     }
   };
 
@@ -109,15 +104,4 @@ __device__ __forceinline__ void multiply(float *sums, int m, int pitch, int begi
             make_float4(sum[i][half * 4], sum[i][half * 4 + 1], sum[i][half * 4 + 2], sum[i][half * 4 + 3]);
     }
   }
-}
-
-/* Four outputs: slices are added in their order, `step` apart. */
-__device__ __forceinline__ float4 join_slices(const float *sums, size_t step, int slices) {
-  float4 sum = *(const float4 *)sums;
-#pragma unroll 4
-  for (int s = 1; s < slices; ++s) {
-    const float4 more = *(const float4 *)(sums + s * step);
-    sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
-  }
-  return sum;
 }
