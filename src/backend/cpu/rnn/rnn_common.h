@@ -17,7 +17,8 @@ typedef struct hn_cpu_rnn_unit hn_cpu_rnn_unit;
 typedef enum hn_cpu_rnn_kind { HN_RNN_LSTM, HN_RNN_GRU, HN_RNN_PLAIN } hn_cpu_rnn_kind;
 
 /* A row's kernel: a cell in one instruction set. */
-typedef struct hn_cpu_rnn_cell {
+typedef struct hn_cpu_rnn_cell hn_cpu_rnn_cell;
+struct hn_cpu_rnn_cell {
   hn_cpu_rnn_kind kind;
   const hn_cpu_gemm_kernel *gemm;
   /* Of lstm.c and gru.c: the pointwise kernels, and the step that uses them. */
@@ -28,10 +29,11 @@ typedef struct hn_cpu_rnn_cell {
    * reset, of its gates and of its candidate. lanes 0: the state's weights are packed for products. */
   int lanes;
   hn_rnn_step_fn *whole, *before_reset, *after_reset;
+  const hn_cpu_rnn_cell *few; /* NULL, or whose kernels do a step of one or two rows, over the same packed weights */
   /* The state's weights are held in bf16; and the inputs' product is one of bf16, too, where it has a kernel. */
   bool holds_bf16;
   const hn_cpu_half_kernel *tiles;
-} hn_cpu_rnn_cell;
+};
 
 typedef struct hn_cpu_rnn {
   const hn_cpu_rnn_cell *cell;
