@@ -290,6 +290,44 @@ static void test_parts_without_type(void **state) {
   }
 }
 
+/* The device's own memory is the host's all the same, but known by addresses. */
+static hone_status copy_by_address(hone_stream *stream, hone_slice to, hone_slice from) {
+  (void)stream;
+  memcpy((char *)(uintptr_t)to.memory->address + to.offset, (const char *)(uintptr_t)from.memory->address + from.offset,
+         to.bytes);
+  return HONE_OK;
+}
+
+/* Inexact on a device with memory of its own and exact on the host: the parts stay on the device, at a level that times
+ * none, however fast the host's fused node is. */
+static void test_parts_that_stay(void **state) {
+  (void)state;
+  for (int wrong = 0; wrong < 2; ++wrong) {
+    tuning_case t;
+    hn_tuner *tuner;
+    case_begin(&t, EXP_TANH_FUSED);
+    hone_device *away = t.devices[0], *host;
+    const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
+    assert_int_equal(hn_device_open(t.context, &t.backend, 0, &one, &host), HONE_OK);
+    t.backend.copy = copy_by_address;
+    away->facts.host_memory = away->unit->facts.host_memory = false;
+    fake[FUSED] = (fake_row){.plain_ns = 30e3, .wrong_away = wrong};
+    fake[EXP].plain_ns = fake[TANH].plain_ns = 50e3;
+    hone_device *devices[] = {away, host, t.devices[1]};
+    hone_shape shape = t.graph->main->params[0]->fact.type.shape;
+    const hone_build_options options = {.struct_size = sizeof options, .level = 1};
+    assert_int_equal(hn_tuner_open(t.context, &options, 1, NULL, &tuner), HONE_OK);
+    const hone_status status =
+        hn_tune(tuner, t.graph, devices, 3, &(const hn_ranges){&shape, &shape, &shape}, NULL, &t.choices);
+    assert_int_equal(hn_tuner_close(tuner, status), HONE_OK);
+    assert_int_equal(t.choices->split_count, wrong);
+    for (int i = 0; i < t.choices->count; ++i)
+      assert_int_equal(t.choices->items[i].candidates[t.choices->items[i].chosen].device, 0);
+    case_end(&t);
+    hn_device_release(host);
+  }
+}
+
 /* A lock holds the split, too, and the same lock makes the same graph again. */
 static void test_lock_of_parts(void **state) {
   (void)state;
@@ -425,15 +463,15 @@ static void test_deadline(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_fastest),        cmocka_unit_test(test_levels),
-      cmocka_unit_test(test_pruning),        cmocka_unit_test(test_dropping),
-      cmocka_unit_test(test_formats),        cmocka_unit_test(test_identical_layers),
-      cmocka_unit_test(test_parts),          cmocka_unit_test(test_parts_without_type),
-      cmocka_unit_test(test_lock_of_parts),  cmocka_unit_test(test_wanted_parts),
-      cmocka_unit_test(test_wanted),         cmocka_unit_test(test_budget),
-      cmocka_unit_test(test_deadline),       cmocka_unit_test(test_sources),
-      cmocka_unit_test(test_max_tactics),    cmocka_unit_test(test_result_formats),
-      cmocka_unit_test(test_padded_convert),
+      cmocka_unit_test(test_fastest),         cmocka_unit_test(test_levels),
+      cmocka_unit_test(test_pruning),         cmocka_unit_test(test_dropping),
+      cmocka_unit_test(test_formats),         cmocka_unit_test(test_identical_layers),
+      cmocka_unit_test(test_parts),           cmocka_unit_test(test_parts_without_type),
+      cmocka_unit_test(test_parts_that_stay), cmocka_unit_test(test_lock_of_parts),
+      cmocka_unit_test(test_wanted_parts),    cmocka_unit_test(test_wanted),
+      cmocka_unit_test(test_budget),          cmocka_unit_test(test_deadline),
+      cmocka_unit_test(test_sources),         cmocka_unit_test(test_max_tactics),
+      cmocka_unit_test(test_result_formats),  cmocka_unit_test(test_padded_convert),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
