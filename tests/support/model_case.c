@@ -70,12 +70,17 @@ void model_case_close(model_case *c) {
 hone_status model_case_build(const model_case *c, hone_device *device, const hone_build_options *options,
                              hone_engine **out_engine) {
   hone_profile_shape shapes[MODEL_CASE_PORTS];
+  hone_named_tensor inputs[MODEL_CASE_PORTS];
   hone_build_options own = *options;
   own.shapes = shapes;
+  own.inputs = inputs;
+  own.input_count = 0;
   own.shape_count = 0;
   for (int i = 0; i < c->in_count; ++i) {
     if (!c->in[i].data || c->in[i].type.kind != HONE_TENSOR) continue;
     const hone_shape *shape = &c->in[i].type.shape;
+    if (own.max_error > 0)
+      inputs[own.input_count++] = (hone_named_tensor){hone_value_name(hone_graph_input(c->graph, i)), c->in[i]};
     shapes[own.shape_count++] = (hone_profile_shape){
         .input = hone_value_name(hone_graph_input(c->graph, i)), .min = *shape, .opt = *shape, .max = *shape};
   }

@@ -26,7 +26,8 @@ typedef struct model_case_error {
 hone_status model_case_open(hone_context *context, const char *model_path, const char *prefix, bool ramp,
                             model_case *out);
 void model_case_close(model_case *c);
-/* Builds with the shapes of the inputs as profile. `options` is copied; its shapes are replaced. */
+/* Builds with the shapes of the inputs as profile, and the inputs as what max_error is held on. `options` is copied;
+ * its shapes and inputs are replaced. */
 hone_status model_case_build(const model_case *c, hone_device *device, const hone_build_options *options,
                              hone_engine **out_engine);
 /* Gives the inputs to a session. */
