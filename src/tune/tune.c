@@ -365,10 +365,10 @@ static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const
     if (!*out) return HN_FAIL_MEMORY(&tuning->context->diag);
     if (round == MOST_ROUNDS) tuning->splitting_over = true;
     HN_TRY(run_round(*out, ranges));
+    if (!any_split(*out)) HN_TRY(hn_tune_accuracy(*out, judge));
     again = any_split(*out);
     if (again) HN_TRY(split_chosen(*out));
   }
-  HN_TRY(hn_tune_accuracy(*out, judge));
   const int64_t begin_ns = hn_span_begin(&tuning->spans);
   HN_TRY(hn_tune_in_network(*out, judge));
   hn_span_end(&tuning->spans, HONE_SPAN_PHASE, "in the network", begin_ns, 1);

@@ -21,10 +21,25 @@ typedef struct fake_row {
   int variants;    /* k = 1, 2, ...: the time is for the last one, each before it takes half as long again */
   bool wrong;      /* the first element is off */
   bool wrong_away; /* on a device with memory of its own alone */
+  bool host_only;  /* refused by a device with memory of its own */
   int launches;
 } fake_row;
 
-enum { RELU_A, RELU_B, RELU_C, EXP, TANH, FUSED, TO_BLOCKED, FROM_BLOCKED, RELU_HALF, TO_HALF, FROM_HALF, FAKE_ROWS };
+enum {
+  RELU_A,
+  RELU_B,
+  RELU_C,
+  EXP,
+  TANH,
+  FUSED,
+  TO_BLOCKED,
+  FROM_BLOCKED,
+  RELU_HALF,
+  FUSED_HALF,
+  TO_HALF,
+  FROM_HALF,
+  FAKE_ROWS
+};
 static fake_row fake[FAKE_ROWS];
 
 typedef struct fake_state {
@@ -52,7 +67,7 @@ static inline const char *fake_plan(const hone_query *query, void *state, hone_n
   fake_state *s = state;
   fake_row *row = (fake_row *)(uintptr_t)query->tactic->kernel;
   const double ns = is_blocked(query) ? row->blocked_ns : row->plain_ns;
-  if (ns <= 0) return "the test does not want it";
+  if (ns <= 0 || (row->host_only && !query->facts->host_memory)) return "the test does not want it";
   if (!is_blocked(query)) (void)hn_eval_plan(query, NULL, needs); /* its scratch */
   needs->state = sizeof *s;
   if (!s) return NULL;
@@ -118,6 +133,9 @@ static const hone_tactic fake_tactics[] = {
     {sizeof(hone_tactic), .name = "fake.relu.half", .version = 1, .op = "relu", .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .compute = HONE_F16, .plan = fake_plan, .variants = fake_variants,
      .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[RELU_HALF]},
+    {sizeof(hone_tactic), .name = "fake.fused.half", .version = 1, .op = "fused", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .compute = HONE_F16, .plan = fake_plan, .variants = fake_variants,
+     .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[FUSED_HALF]},
     {sizeof(hone_tactic), .name = "fake.halve", .version = 1, .op = "convert", .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_F16_PLAIN}, {HONE_NCHW16C, HONE_F16_PLAIN}}, .plan = fake_plan,
      .variants = fake_variants, .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.9,

@@ -298,33 +298,83 @@ static hone_status copy_by_address(hone_stream *stream, hone_slice to, hone_slic
   return HONE_OK;
 }
 
+/* A device with memory of its own, the host beside it, and the reference. */
+typedef struct two_memories {
+  tuning_case t;
+  hone_device *host;
+} two_memories;
+
+static void begin_two(two_memories *two, const char *text) {
+  const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
+  tuning_case *t = &two->t;
+  case_begin(t, text);
+  assert_int_equal(hn_device_open(t->context, &t->backend, 0, &one, &two->host), HONE_OK);
+  t->backend.copy = copy_by_address;
+  t->devices[0]->facts.host_memory = t->devices[0]->unit->facts.host_memory = false;
+}
+
+static void tune_two(two_memories *two, const hone_build_options *options, const hn_judge *judge) {
+  tuning_case *t = &two->t;
+  hone_device *devices[] = {t->devices[0], two->host, t->devices[1]};
+  hone_shape shape = t->graph->main->params[0]->fact.type.shape;
+  hn_tuner *tuner;
+  assert_int_equal(hn_tuner_open(t->context, options, 1, NULL, &tuner), HONE_OK);
+  const hone_status status =
+      hn_tune(tuner, t->graph, devices, 3, &(const hn_ranges){&shape, &shape, &shape}, judge, &t->choices);
+  if (hn_tuner_close(tuner, status) != HONE_OK) fail_msg("%s", t->context->diag.entries[0].text);
+  for (int i = 0; i < t->choices->count; ++i) { /* none left for the host */
+    const hn_choice *choice = &t->choices->items[i];
+    assert_int_equal(choice->candidates[choice->chosen].device, 0);
+  }
+}
+
+static void end_two(two_memories *two) {
+  case_end(&two->t);
+  hn_device_release(two->host);
+}
+
 /* Inexact on a device with memory of its own and exact on the host: the parts stay on the device, at a level that times
  * none, however fast the host's fused node is. */
 static void test_parts_that_stay(void **state) {
   (void)state;
   for (int wrong = 0; wrong < 2; ++wrong) {
-    tuning_case t;
-    hn_tuner *tuner;
-    case_begin(&t, EXP_TANH_FUSED);
-    hone_device *away = t.devices[0], *host;
-    const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
-    assert_int_equal(hn_device_open(t.context, &t.backend, 0, &one, &host), HONE_OK);
-    t.backend.copy = copy_by_address;
-    away->facts.host_memory = away->unit->facts.host_memory = false;
+    two_memories two;
+    begin_two(&two, EXP_TANH_FUSED);
     fake[FUSED] = (fake_row){.plain_ns = 30e3, .wrong_away = wrong};
     fake[EXP].plain_ns = fake[TANH].plain_ns = 50e3;
-    hone_device *devices[] = {away, host, t.devices[1]};
-    hone_shape shape = t.graph->main->params[0]->fact.type.shape;
     const hone_build_options options = {.struct_size = sizeof options, .level = 1};
-    assert_int_equal(hn_tuner_open(t.context, &options, 1, NULL, &tuner), HONE_OK);
-    const hone_status status =
-        hn_tune(tuner, t.graph, devices, 3, &(const hn_ranges){&shape, &shape, &shape}, NULL, &t.choices);
-    assert_int_equal(hn_tuner_close(tuner, status), HONE_OK);
-    assert_int_equal(t.choices->split_count, wrong);
-    for (int i = 0; i < t.choices->count; ++i)
-      assert_int_equal(t.choices->items[i].candidates[t.choices->items[i].chosen].device, 0);
-    case_end(&t);
-    hn_device_release(host);
+    tune_two(&two, &options, NULL);
+    assert_int_equal(two.t.choices->split_count, wrong);
+    end_two(&two);
+  }
+}
+
+static hone_status judge_halves(void *user, const hn_choices *choices, bool as_reference, double *out_errors) {
+  (void)user;
+  out_errors[0] = 0;
+  for (int i = 0; i < choices->count && !as_reference; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    if (hn_candidate_is_narrow(&choice->candidates[choice->chosen])) out_errors[0] = 1e-2;
+  }
+  return HONE_OK;
+}
+
+/* A fused node that the device has in f16 alone gives it back by its parts, not to the host. */
+static void test_parts_in_f32(void **state) {
+  (void)state;
+  for (int bounded = 0; bounded < 2; ++bounded) {
+    two_memories two;
+    begin_two(&two, EXP_TANH_FUSED);
+    fake[FUSED] = (fake_row){.plain_ns = 30e3, .host_only = true};
+    fake[FUSED_HALF].plain_ns = 20e3;
+    fake[TO_HALF].plain_ns = fake[FROM_HALF].plain_ns = 1e3;
+    fake[EXP].plain_ns = fake[TANH].plain_ns = 50e3;
+    const hone_build_options options = {
+        .struct_size = sizeof options, .level = 1, .precisions = HONE_BIT(HONE_F16), .max_error = bounded ? 1e-3 : 0};
+    tune_two(&two, &options, &(const hn_judge){.run = judge_halves});
+    assert_int_equal(two.t.choices->split_count, bounded);
+    if (bounded) assert_non_null(strstr(two.t.choices->splits[0].why, "would leave its device"));
+    end_two(&two);
   }
 }
 
@@ -467,11 +517,12 @@ int main(void) {
       cmocka_unit_test(test_pruning),         cmocka_unit_test(test_dropping),
       cmocka_unit_test(test_formats),         cmocka_unit_test(test_identical_layers),
       cmocka_unit_test(test_parts),           cmocka_unit_test(test_parts_without_type),
-      cmocka_unit_test(test_parts_that_stay), cmocka_unit_test(test_lock_of_parts),
-      cmocka_unit_test(test_wanted_parts),    cmocka_unit_test(test_wanted),
-      cmocka_unit_test(test_budget),          cmocka_unit_test(test_deadline),
-      cmocka_unit_test(test_sources),         cmocka_unit_test(test_max_tactics),
-      cmocka_unit_test(test_result_formats),  cmocka_unit_test(test_padded_convert),
+      cmocka_unit_test(test_parts_that_stay), cmocka_unit_test(test_parts_in_f32),
+      cmocka_unit_test(test_lock_of_parts),   cmocka_unit_test(test_wanted_parts),
+      cmocka_unit_test(test_wanted),          cmocka_unit_test(test_budget),
+      cmocka_unit_test(test_deadline),        cmocka_unit_test(test_sources),
+      cmocka_unit_test(test_max_tactics),     cmocka_unit_test(test_result_formats),
+      cmocka_unit_test(test_padded_convert),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
