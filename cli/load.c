@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* load.c - is the machine busy with something else? Times that were measured then mislead, and nobody sees it in a
  * mean. Signs: the runs' median and mean against the least one, how often this process was put aside for others, how
- * long it waited for a CPU, and how many processes want one. A clear one is enough, of weak ones two; all are said. */
+ * long it waited for a CPU, and how many processes want one. A clear one is enough, of weak ones two; all are said.
+ * Where runs differ and nobody took a CPU away, the processor itself was slower for a time. */
 #include "cli.h"
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -71,10 +72,14 @@ void cli_load_end(const cli_tool *cli, cli_load *load, double spread) {
   if (mean > 0)
     (void)snprintf(said, sizeof said, "a run takes %.2g times the least one in the median and %.2g in the mean; ",
                    spread, mean);
+  const bool others = rate > 20 || waited > 0.03 || wanted;
   cli_note(
       cli,
-      "warning: the machine seems busy with something else: %s%.0f involuntary context switches a second, %.0f %% "
-      "of the time waited for a CPU; load average %.1f on %ld CPUs\n  these times mislead: close other programs, use "
-      "fewer threads (--threads), or pin them to free CPUs (--cpus)",
-      said, rate, 100 * waited, average[0], cpus);
+      "warning: %s: %s%.0f involuntary context switches a second, %.0f %% of the time waited for a CPU; load average "
+      "%.1f on %ld CPUs\n  these times mislead: %s",
+      others ? "the machine seems busy with something else" : "the processor's speed changes", said, rate, 100 * waited,
+      average[0], cpus,
+      others ? "close other programs, use fewer threads (--threads), or pin them to free CPUs (--cpus)"
+             : "clocks, heat or neighbours of a virtual machine do that, to matrix units (AMX) for seconds at a "
+               "time; measure longer, or again");
 }
