@@ -1,51 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arg_topk.c - along one axis of f32: where the largest or smallest element is (arg_max, arg_min), and the k best
- * (top_k), NaN counting as larger than every number; and the running sum (cum_sum), of integers and f64 as well. */
+/* arg_topk.c - along one axis of f32 or integers: where the largest or smallest element is (arg_max, arg_min), and the
+ * k best (top_k), NaN counting as larger than every number; and the running sum (cum_sum), of f64 as well. */
 #include "backend/cpu/copy/copy.h"
 #include "kernels/cpu/reduce/arg.h"
 #include "kernels/cpu/reduce/cumulate.h"
+#include "kernels/cpu/reduce/top_k.h"
 #include "tensor/element.h"
-#include <math.h>
 
-static const double ns_per_element = 1.0, arg_ns_per_element = 0.15, sum_ns_per_element = 0.4;
+static const double top_k_ns_per_element = 1.0, arg_ns_per_element = 0.15, sum_ns_per_element = 0.4;
 
-/* Of arg_max and arg_min. */
+/* NULL where a row has no kernel for the type. */
 typedef struct row_kernel {
-  hn_arg_fn *kernel;
+  hn_arg_fn *f32, *i32, *i64;
   bool largest;
 } row_kernel;
 
 typedef struct top_k_row_kernel {
-  hn_better_fn *better;
+  hn_better_fn *f32, *i32, *i64;
 } top_k_row_kernel;
 
-typedef struct state {
-  hn_better_fn *better;
-  hn_cpu_rows rows;
-  int64_t k, grain, worker_longs; /* top_k; of a worker's scratch */
-  bool largest;
-} state;
-
-typedef struct job {
-  const state *state;
-  const float *x;
-  float *values;
-  int64_t *indices, *scratch;
-} job;
-
-static const char *read_axis(const hone_query *query, int axis, double ns_each, state *s) {
-  if (!hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN)) return "it is not plain f32";
+static const char *read_axis(const hone_query *query, int axis, double ns_each, hn_cpu_rows *rows, int64_t *grain) {
+  if (!hn_cpu_is(&query->in[0], query->in[0].type.dtype, HONE_PLAIN)) return "it is not plain";
   if (axis < 0) return "the axis is out of range";
-  s->rows = hn_cpu_rows_along(&query->in[0].type.shape, axis);
-  const int64_t rows = s->rows.outer * s->rows.inner;
-  s->grain = hn_cpu_grain(rows, (double)rows * (double)s->rows.axis * ns_each);
+  *rows = hn_cpu_rows_along(&query->in[0].type.shape, axis);
+  const int64_t count = rows->outer * rows->inner;
+  *grain = hn_cpu_grain(count, (double)count * (double)rows->axis * ns_each);
   return NULL;
-}
-
-/* Is a strictly better than b? */
-static bool beats(float a, float b, bool largest) {
-  if (isnan(a) || isnan(b)) return largest ? isnan(a) && !isnan(b) : !isnan(a) && isnan(b);
-  return largest ? a > b : a < b;
 }
 
 /* ---- arg_max, arg_min ---- */
@@ -57,23 +37,30 @@ typedef struct places {
 } places;
 
 static const char *plan_arg(const hone_query *query, void *memory, hone_needs *needs) {
-  state s;
   const row_kernel *row = query->tactic->kernel;
   needs->state = sizeof(places);
   HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
-  HN_TRY_REASON(read_axis(query, hn_cpu_axis(query, "axis", query->in[0].type.shape.rank), arg_ns_per_element, &s));
+  const hone_type *x = &query->in[0].type;
+  hn_arg_fn *kernel = x->dtype == HONE_F32   ? row->f32
+                      : x->dtype == HONE_I32 ? row->i32
+                      : x->dtype == HONE_I64 ? row->i64
+                                             : NULL;
+  if (!kernel) return "the row is for another type";
+  hn_cpu_rows along;
+  int64_t grain;
+  HN_TRY_REASON(read_axis(query, hn_cpu_axis(query, "axis", x->shape.rank), arg_ns_per_element, &along, &grain));
   if (!hn_cpu_is(&query->out[0], HONE_I64, HONE_PLAIN)) return "the output is not i64";
-  if (s.rows.axis < 1 || s.rows.axis > INT32_MAX) return "the axis is empty, or too long";
-  const int64_t rows = s.rows.outer * s.rows.inner;
+  if (along.axis < 1 || along.axis > INT32_MAX) return "the axis is empty, or too long";
+  const int64_t rows = along.outer * along.inner;
   if (hn_elems(&query->out[0].type.shape) != rows) return "the output has another size";
   if (!memory) return NULL;
-  *(places *)memory = (places){.kernel = row->kernel,
-                               .args = {.axis = s.rows.axis,
-                                        .inner = s.rows.inner,
+  *(places *)memory = (places){.kernel = kernel,
+                               .args = {.axis = along.axis,
+                                        .inner = along.inner,
                                         .largest = row->largest,
                                         .last = hn_attr_int(query->attrs, "select_last_index") != 0},
                                .rows = rows,
-                               .grain = s.grain};
+                               .grain = grain};
   return NULL;
 }
 
@@ -90,90 +77,75 @@ static hone_status launch_arg(void *memory, hone_stream *stream, const hone_laun
   return HONE_OK;
 }
 
-/* ---- top_k: a heap of the k best, its worst at the root ---- */
+/* ---- top_k ---- */
+
+typedef struct bests {
+  hn_top_k_fn *kernel;
+  hn_top_k_args args;
+  int64_t rows, grain;
+  size_t worker_bytes; /* of scratch */
+} bests;
+
+typedef struct best_job {
+  const bests *state;
+  hn_top_k_args args;
+  char *scratch;
+} best_job;
+
+static const char *top_k_kernels(const top_k_row_kernel *row, hone_dtype dtype, bests *s) {
+  switch (dtype) {
+  case HONE_F32: s->kernel = hn_top_k_f32_c, s->args.better = row->f32; break;
+  case HONE_I32: s->kernel = hn_top_k_i32_c, s->args.better = row->i32; break;
+  case HONE_I64: s->kernel = hn_top_k_i64_c, s->args.better = row->i64; break;
+  default: break;
+  }
+  return s->args.better ? NULL : "the row is for another type";
+}
 
 static const char *plan_top_k(const hone_query *query, void *memory, hone_needs *needs) {
-  state asked = {0}, *s = memory ? memory : &asked;
+  bests asked = {0}, *s = memory ? memory : &asked;
   HN_TRY_REASON(hn_cpu_check(query, 2, 2, 2));
-  const int rank = query->in[0].type.shape.rank, axis = hn_cpu_axis(query, "axis", rank);
-  HN_TRY_REASON(read_axis(query, axis, ns_per_element, s));
-  hone_shape shape = query->in[0].type.shape;
-  s->k = query->out[0].type.shape.rank == rank ? query->out[0].type.shape.dim[axis] : -1;
-  if (s->k < 0 || s->k > s->rows.axis) return "k does not fit the axis";
-  shape.dim[axis] = s->k;
+  const hone_type *x = &query->in[0].type;
+  const int rank = x->shape.rank, axis = hn_cpu_axis(query, "axis", rank);
+  hn_cpu_rows along;
+  *s = (bests){0};
+  HN_TRY_REASON(top_k_kernels(query->tactic->kernel, x->dtype, s));
+  HN_TRY_REASON(read_axis(query, axis, top_k_ns_per_element, &along, &s->grain));
+  hone_shape shape = x->shape;
+  const int64_t k = query->out[0].type.shape.rank == rank ? query->out[0].type.shape.dim[axis] : -1;
+  if (k < 0 || k > along.axis) return "k does not fit the axis";
+  if (along.axis > INT32_MAX) return "the axis is too long";
+  shape.dim[axis] = k;
   for (int i = 0; i < query->out_count; ++i) {
     if (query->out[i].type.kind == HONE_ABSENT && i == 1) continue;
-    if (!hn_cpu_is(&query->out[i], i == 0 ? HONE_F32 : HONE_I64, HONE_PLAIN)) return "the outputs are not f32 and i64";
+    if (!hn_cpu_is(&query->out[i], i == 0 ? x->dtype : HONE_I64, HONE_PLAIN)) return "an output has another type";
     if (!hn_shape_equal(&shape, &query->out[i].type.shape)) return "the output has another shape";
   }
   if (query->in[1].type.dtype != HONE_I64 || hn_elems(&query->in[1].type.shape) != 1) return "k is not one i64";
-  s->largest = hn_attr_int(query->attrs, "largest") != 0;
-  s->better = ((const top_k_row_kernel *)query->tactic->kernel)->better;
-  s->worker_longs = hn_ceil_div(s->k, 8) * 8;
+  s->args.axis = along.axis, s->args.inner = along.inner, s->args.k = k;
+  s->args.largest = hn_attr_int(query->attrs, "largest") != 0;
+  s->rows = along.outer * along.inner;
+  s->worker_bytes = (size_t)hn_ceil_div(hn_top_k_kept(along.axis, k) * HN_TOP_K_ENTRY, 64) * 64;
   needs->state = sizeof *s;
-  needs->scratch = (size_t)(s->worker_longs * hn_cpu_threads(query->facts)) * sizeof(int64_t);
+  needs->scratch = s->worker_bytes * (size_t)hn_cpu_threads(query->facts);
   return NULL;
 }
 
-/* Of equal elements the one with the lower index comes first. */
-static bool comes_before(const job *j, const float *x, int64_t a, int64_t b) {
-  const float left = x[a * j->state->rows.inner], right = x[b * j->state->rows.inner];
-  if (beats(left, right, j->state->largest)) return true;
-  return !beats(right, left, j->state->largest) && a < b;
-}
-
-/* Lets heap[at] sink to where both below it come before it. */
-static void sink(const job *j, const float *x, int64_t *heap, int64_t count, int64_t at) {
-  for (;;) {
-    int64_t below = 2 * at + 1;
-    if (below >= count) return;
-    if (below + 1 < count && comes_before(j, x, heap[below], heap[below + 1])) ++below;
-    if (comes_before(j, x, heap[below], heap[at])) return;
-    const int64_t moved = heap[at];
-    heap[at] = heap[below];
-    heap[below] = moved;
-    at = below;
-  }
-}
-
-static void top_k_row(const job *j, int64_t *heap, int64_t row) {
-  const state *s = j->state;
-  const int64_t inner = s->rows.inner, outer = row / inner, at = row % inner;
-  const float *x = j->x + outer * s->rows.axis * inner + at;
-  for (int64_t i = 0; i < s->k; ++i) heap[i] = i;
-  for (int64_t i = s->k / 2 - 1; i >= 0; --i) sink(j, x, heap, s->k, i);
-  for (int64_t i = s->k; i < s->rows.axis; ++i) { /* equal ones come behind those that are in the heap */
-    if (inner == 1) {
-      i = s->better(x, i, s->rows.axis, x[heap[0]], s->largest);
-      if (i == s->rows.axis) break;
-    } else if (!comes_before(j, x, i, heap[0])) {
-      continue;
-    }
-    heap[0] = i;
-    sink(j, x, heap, s->k, 0);
-  }
-  for (int64_t left = s->k; left > 0; --left) { /* the worst of those left goes last */
-    const int64_t to = (outer * s->k + left - 1) * inner + at;
-    j->values[to] = x[heap[0] * inner];
-    if (j->indices) j->indices[to] = heap[0];
-    heap[0] = heap[left - 1];
-    sink(j, x, heap, left - 1, 0);
-  }
-}
-
 static void top_k_body(void *arg, int worker, int64_t begin, int64_t end) {
-  const job *j = arg;
-  for (int64_t row = begin; row < end; ++row) top_k_row(j, j->scratch + worker * j->state->worker_longs, row);
+  const best_job *j = arg;
+  j->state->kernel(&j->args, j->scratch + (size_t)worker * j->state->worker_bytes, begin, end);
 }
 
 static hone_status launch_top_k(void *memory, hone_stream *stream, const hone_launch *l) {
-  const state *s = memory;
-  if (((const int64_t *)l->in[1].data)[0] != s->k)
-    return HN_FAIL(l->diagnostics, HONE_INVALID, "k is %lld, but the output has %lld",
-                   (long long)((const int64_t *)l->in[1].data)[0], (long long)s->k);
-  job j = {.state = s, .x = l->in[0].data, .values = l->out[0].data, .scratch = l->scratch};
-  if (l->out_count > 1) j.indices = l->out[1].data;
-  if (s->k > 0) hn_pool_run(hn_stream_pool(stream), s->rows.outer * s->rows.inner, s->grain, top_k_body, &j);
+  const bests *s = memory;
+  const int64_t k = ((const int64_t *)l->in[1].data)[0];
+  if (k != s->args.k)
+    return HN_FAIL(l->diagnostics, HONE_INVALID, "k is %lld, but the output has %lld", (long long)k,
+                   (long long)s->args.k);
+  best_job j = {.state = s, .args = s->args, .scratch = l->scratch};
+  j.args.x = l->in[0].data, j.args.values = l->out[0].data;
+  j.args.indices = l->out_count > 1 ? l->out[1].data : NULL;
+  if (k > 0) hn_pool_run(hn_stream_pool(stream), s->rows, s->grain, top_k_body, &j);
   return HONE_OK;
 }
 
@@ -245,36 +217,69 @@ const hone_tactic hn_tactics_cpu_arg_topk[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.arg_max.f32.avx512", .version = 1, .op = "arg_max", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
-     .kernel = &(const row_kernel){hn_arg_f32_avx512, true}},
+     .kernel = &(const row_kernel){.f32 = hn_arg_f32_avx512, .largest = true}},
     {sizeof(hone_tactic), .name = "cpu.arg_max.f32.avx2", .version = 1, .op = "arg_max", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
-     .kernel = &(const row_kernel){hn_arg_f32_avx2, true}},
+     .kernel = &(const row_kernel){.f32 = hn_arg_f32_avx2, .largest = true}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.arg_max.f32.c", .version = 2, .op = "arg_max", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
-     .kernel = &(const row_kernel){hn_arg_f32_c, true}},
+     .kernel = &(const row_kernel){.f32 = hn_arg_f32_c, .largest = true}},
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.arg_max.ints.avx512", .version = 1, .op = "arg_max", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
+     .kernel = &(const row_kernel){.i32 = hn_arg_i32_avx512, .i64 = hn_arg_i64_avx512, .largest = true}},
+    {sizeof(hone_tactic), .name = "cpu.arg_max.ints.avx2", .version = 1, .op = "arg_max", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
+     .kernel = &(const row_kernel){.i32 = hn_arg_i32_avx2, .i64 = hn_arg_i64_avx2, .largest = true}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.arg_max.ints.c", .version = 1, .op = "arg_max", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
+     .kernel = &(const row_kernel){.i32 = hn_arg_i32_c, .i64 = hn_arg_i64_c, .largest = true}},
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.arg_min.f32.avx512", .version = 1, .op = "arg_min", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
-     .kernel = &(const row_kernel){hn_arg_f32_avx512, false}},
+     .kernel = &(const row_kernel){.f32 = hn_arg_f32_avx512, .largest = false}},
     {sizeof(hone_tactic), .name = "cpu.arg_min.f32.avx2", .version = 1, .op = "arg_min", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
-     .kernel = &(const row_kernel){hn_arg_f32_avx2, false}},
+     .kernel = &(const row_kernel){.f32 = hn_arg_f32_avx2, .largest = false}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.arg_min.f32.c", .version = 2, .op = "arg_min", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
-     .kernel = &(const row_kernel){hn_arg_f32_c, false}},
+     .kernel = &(const row_kernel){.f32 = hn_arg_f32_c, .largest = false}},
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.top_k.f32.avx512", .version = 1, .op = "top_k", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
-     .kernel = &(const top_k_row_kernel){hn_better_f32_avx512}},
-    {sizeof(hone_tactic), .name = "cpu.top_k.f32.avx2", .version = 1, .op = "top_k", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
-     .kernel = &(const top_k_row_kernel){hn_better_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.arg_min.ints.avx512", .version = 1, .op = "arg_min", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
+     .kernel = &(const row_kernel){.i32 = hn_arg_i32_avx512, .i64 = hn_arg_i64_avx512, .largest = false}},
+    {sizeof(hone_tactic), .name = "cpu.arg_min.ints.avx2", .version = 1, .op = "arg_min", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
+     .kernel = &(const row_kernel){.i32 = hn_arg_i32_avx2, .i64 = hn_arg_i64_avx2, .largest = false}},
 #endif
-    {sizeof(hone_tactic), .name = "cpu.top_k.f32.c", .version = 2, .op = "top_k", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.arg_min.ints.c", .version = 1, .op = "arg_min", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_arg, .launch = launch_arg,
+     .kernel = &(const row_kernel){.i32 = hn_arg_i32_c, .i64 = hn_arg_i64_c, .largest = false}},
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.top_k.f32.avx512", .version = 2, .op = "top_k", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
-     .kernel = &(const top_k_row_kernel){hn_better_f32_c}},
+     .kernel = &(const top_k_row_kernel){.f32 = hn_better_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.top_k.f32.avx2", .version = 2, .op = "top_k", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
+     .kernel = &(const top_k_row_kernel){.f32 = hn_better_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.top_k.f32.c", .version = 3, .op = "top_k", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
+     .kernel = &(const top_k_row_kernel){.f32 = hn_better_f32_c}},
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.top_k.ints.avx512", .version = 1, .op = "top_k", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
+     .kernel = &(const top_k_row_kernel){.i32 = hn_better_i32_avx512, .i64 = hn_better_i64_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.top_k.ints.avx2", .version = 1, .op = "top_k", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
+     .kernel = &(const top_k_row_kernel){.i32 = hn_better_i32_avx2, .i64 = hn_better_i64_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.top_k.ints.c", .version = 1, .op = "top_k", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_top_k, .launch = launch_top_k,
+     .kernel = &(const top_k_row_kernel){.i32 = hn_better_i32_c, .i64 = hn_better_i64_c}},
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.cum_sum.any.avx512", .version = 1, .op = "cum_sum", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_cum_sum, .launch = launch_cum_sum,

@@ -83,13 +83,14 @@ HN_INLINE void best_of_columns(const hn_arg_args *a, const float *x, int64_t *y,
 }
 
 HN_INLINE void best_of_rows(const hn_arg_args *a, int64_t begin, int64_t end, bool largest, bool last) {
+  const float *all = a->x;
   if (a->inner == 1) {
-    for (int64_t row = begin; row < end; ++row) a->y[row] = best_of_row(a->x + row * a->axis, a->axis, largest, last);
+    for (int64_t row = begin; row < end; ++row) a->y[row] = best_of_row(all + row * a->axis, a->axis, largest, last);
     return;
   }
   for (int64_t row = begin, count; row < end; row += count) {
     const int64_t outer = row / a->inner, column = row - outer * a->inner;
-    const float *x = a->x + outer * a->axis * a->inner + column;
+    const float *x = all + outer * a->axis * a->inner + column;
     count = a->inner - column < end - row ? a->inner - column : end - row;
     if (count >= COLUMNS * HN_LANES) {
       count = COLUMNS * HN_LANES;
@@ -127,7 +128,8 @@ HN_INLINE int64_t first_better(const float *x, int64_t begin, int64_t end, float
   return end;
 }
 
-int64_t HN_SIMD_NAME(hn_better_f32)(const float *x, int64_t begin, int64_t end, float bound, bool largest) {
+int64_t HN_SIMD_NAME(hn_better_f32)(const void *all, int64_t begin, int64_t end, int64_t than, bool largest) {
+  const float *x = all, bound = x[than];
   int64_t i = begin;
   if (!isnan(bound))
     return largest ? first_better(x, begin, end, bound, true) : first_better(x, begin, end, bound, false);
