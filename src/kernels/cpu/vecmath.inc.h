@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vecmath.inc.h - exp, log, erf, tanh, sigmoid, sin, cos and pow on vectors of floats.
+/* vecmath.inc.h - exp, log, erf, tanh, sigmoid, sin, cos and pow on vectors of floats (vecmath_arc.inc.h has more).
  *
  * Each reduces its argument to a small interval and evaluates a minimax polynomial (fitted by Lawson's
  * reweighting of least squares on Chebyshev nodes, so that the error left is below 0.1 ULP before rounding).
@@ -175,52 +175,44 @@ HN_INLINE vf v_quadrant(vf x, vi *q) {
   return v_load(out);
 }
 
-/* sin(x + quarter * pi/2) for |x| < V_SIN_LIMIT. */
-HN_INLINE vf v_sin_turned(vf x, int32_t quarter) {
-  vi q;
-  const vf r = v_quadrant(x, &q);
-  q = vi_add(q, vi_set(quarter));
+/* Of |r| <= pi/4. */
+HN_INLINE void v_sin_cos(vf r, vf *out_sin, vf *out_cos) {
   const vf z = r * r;
   vf s = V(2.718237280e-6F);
   s = s * z + V(-1.983932714e-4F);
   s = s * z + V(8.333329362e-3F);
   s = s * z + V(-1.666666664e-1F);
-  s = s * (z * r) + r;
+  *out_sin = s * (z * r) + r;
   vf c = V(2.443241297e-5F);
   c = c * z + V(-1.388730987e-3F);
   c = c * z + V(4.166664555e-2F);
-  c = c * (z * z) - V(0.5F) * z + V(1.0F);
+  *out_cos = c * (z * z) - V(0.5F) * z + V(1.0F);
+}
+
+/* sin(x + quarter * pi/2) for |x| < V_SIN_LIMIT. */
+HN_INLINE vf v_sin_turned(vf x, int32_t quarter) {
+  vi q;
+  vf s, c;
+  v_sin_cos(v_quadrant(x, &q), &s, &c);
+  q = vi_add(q, vi_set(quarter));
   const vm odd = v_ne(vf_from(vi_and(q, vi_set(1))), V(0.0F));
   const vf y = v_select(odd, c, s);
   return vf_of(vi_xor(vi_of(y), vi_left(vi_and(q, vi_set(2)), 30)));
 }
 
-HN_INLINE vf v_sin(vf x) {
-  vf y = v_sin_turned(x, 0);
-  y = v_select(v_eq(x, V(0.0F)), x, y);
-  if (vm_any(vm_not(v_lt(v_abs(x), V(V_SIN_LIMIT))))) {
-    float in[HN_LANES], out[HN_LANES];
-    v_store(in, x);
-    v_store(out, y);
-    for (int i = 0; i < HN_LANES; ++i)
-      if (!(fabsf(in[i]) < V_SIN_LIMIT)) out[i] = sinf(in[i]);
-    y = v_load(out);
-  }
-  return y;
+/* y with the lanes that C's library has to compute. */
+HN_INLINE vf v_beyond_limit(float (*function)(float), vf x, vf y) {
+  if (!vm_any(vm_not(v_lt(v_abs(x), V(V_SIN_LIMIT))))) return y;
+  float in[HN_LANES], out[HN_LANES];
+  v_store(in, x);
+  v_store(out, y);
+  for (int i = 0; i < HN_LANES; ++i)
+    if (!(fabsf(in[i]) < V_SIN_LIMIT)) out[i] = function(in[i]);
+  return v_load(out);
 }
 
-HN_INLINE vf v_cos(vf x) {
-  vf y = v_sin_turned(x, 1);
-  if (vm_any(vm_not(v_lt(v_abs(x), V(V_SIN_LIMIT))))) {
-    float in[HN_LANES], out[HN_LANES];
-    v_store(in, x);
-    v_store(out, y);
-    for (int i = 0; i < HN_LANES; ++i)
-      if (!(fabsf(in[i]) < V_SIN_LIMIT)) out[i] = cosf(in[i]);
-    y = v_load(out);
-  }
-  return y;
-}
+HN_INLINE vf v_sin(vf x) { return v_beyond_limit(sinf, x, v_select(v_eq(x, V(0.0F)), x, v_sin_turned(x, 0))); }
+HN_INLINE vf v_cos(vf x) { return v_beyond_limit(cosf, x, v_sin_turned(x, 1)); }
 
 /* 2^(y * log2(x)) for normal x > 0: double holds the product's 8 integer and 24 fraction bits with room. */
 HN_INLINE vd v_pow_core(vd x, vd y) {

@@ -115,18 +115,14 @@ HN_INLINE vf v_erf(vf x) {
 HN_OUTLINE void v_each(double (*function)(double), double *x) {
   for (int i = 0; i < HN_LANES; ++i) x[i] = function(x[i]);
 }
-HN_INLINE vf v_sin(vf x) {
+HN_INLINE vf v_lanes(double (*function)(double), vf x) {
   double lane[HN_LANES];
   v_store(lane, x);
-  v_each(sin, lane);
+  v_each(function, lane);
   return v_load(lane);
 }
-HN_INLINE vf v_cos(vf x) {
-  double lane[HN_LANES];
-  v_store(lane, x);
-  v_each(cos, lane);
-  return v_load(lane);
-}
+HN_INLINE vf v_sin(vf x) { return v_lanes(sin, x); }
+HN_INLINE vf v_cos(vf x) { return v_lanes(cos, x); }
 HN_INLINE vf v_pow(vf x, vf y) {
   double base[HN_LANES], exponent[HN_LANES];
   v_store(base, x);

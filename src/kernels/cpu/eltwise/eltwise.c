@@ -8,7 +8,7 @@
 /* held: f32 bf16 f16 f64 */
 #include "kernels/cpu/eltwise/eltwise.h"
 #include "kernels/cpu/held.inc.h"
-#include "kernels/cpu/vecmath.inc.h"
+#include "kernels/cpu/vecmath_arc.inc.h"
 
 enum { BLOCK = HN_ELTWISE_BLOCK, REGISTERS = HN_ELTWISE_REGISTERS };
 
@@ -106,15 +106,15 @@ static void compute(const hn_eltwise_instruction *ins, const operand *r, real *t
   case HN_ELTWISE_SIGMOID: EACH(v_sigmoid(A)); break;
   case HN_ELTWISE_SIN: EACH(v_sin(A)); break;
   case HN_ELTWISE_COS: EACH(v_cos(A)); break;
-  case HN_ELTWISE_TAN: EACH_LANE(HN_REAL(tan)(pa[j])); break;
-  case HN_ELTWISE_ASIN: EACH_LANE(HN_REAL(asin)(pa[j])); break;
-  case HN_ELTWISE_ACOS: EACH_LANE(HN_REAL(acos)(pa[j])); break;
-  case HN_ELTWISE_ATAN: EACH_LANE(HN_REAL(atan)(pa[j])); break;
-  case HN_ELTWISE_SINH: EACH_LANE(HN_REAL(sinh)(pa[j])); break;
-  case HN_ELTWISE_COSH: EACH_LANE(HN_REAL(cosh)(pa[j])); break;
-  case HN_ELTWISE_ASINH: EACH_LANE(HN_REAL(asinh)(pa[j])); break;
-  case HN_ELTWISE_ACOSH: EACH_LANE(HN_REAL(acosh)(pa[j])); break;
-  case HN_ELTWISE_ATANH: EACH_LANE(HN_REAL(atanh)(pa[j])); break;
+  case HN_ELTWISE_TAN: EACH(v_tan(A)); break;
+  case HN_ELTWISE_ASIN: EACH(v_asin(A)); break;
+  case HN_ELTWISE_ACOS: EACH(v_acos(A)); break;
+  case HN_ELTWISE_ATAN: EACH(v_atan(A)); break;
+  case HN_ELTWISE_SINH: EACH(v_sinh(A)); break;
+  case HN_ELTWISE_COSH: EACH(v_cosh(A)); break;
+  case HN_ELTWISE_ASINH: EACH(v_asinh(A)); break;
+  case HN_ELTWISE_ACOSH: EACH(v_acosh(A)); break;
+  case HN_ELTWISE_ATANH: EACH(v_atanh(A)); break;
   case HN_ELTWISE_FLOOR: EACH(v_floor(A)); break;
   case HN_ELTWISE_CEIL: EACH(v_ceil(A)); break;
   case HN_ELTWISE_ROUND: EACH(v_round(A)); break;

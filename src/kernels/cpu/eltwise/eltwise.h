@@ -46,7 +46,7 @@ typedef enum {
   HN_ELTWISE_SIGMOID,
   HN_ELTWISE_SIN,
   HN_ELTWISE_COS,
-  HN_ELTWISE_TAN, /* from here to ATANH: one call of libm for each element */
+  HN_ELTWISE_TAN,
   HN_ELTWISE_ASIN,
   HN_ELTWISE_ACOS,
   HN_ELTWISE_ATAN,
