@@ -141,7 +141,31 @@ static void count_uses(const hn_expr *expr, int root, int *uses) {
 
 static bool is_shared(const hn_expr *expr, const int *uses, int at) { return uses[at] > 1 && arity(&expr->steps[at]); }
 
+/* The step that gives what step `at` does, past choices that are no choices: select(1, a, b) is a. */
+static int settled(const hn_expr *expr, int at) {
+  const hn_expr_step *step = &expr->steps[at];
+  while (step->op == HN_EXPR_SELECT && expr->steps[step->a].op == HN_EXPR_CONST) {
+    const hn_expr_step *condition = &expr->steps[step->a];
+    if ((condition->real != 0) != (condition->integer != 0)) break; /* of reals another one than of integers */
+    at = condition->integer ? step->b : step->c;
+    step = &expr->steps[at];
+  }
+  return at;
+}
+
+static void settle(hn_expr *expr) {
+  for (int i = 0; i < expr->count; ++i) {
+    hn_expr_step *step = &expr->steps[i];
+    const int operands = arity(step);
+    if (operands > 0) step->a = (uint8_t)settled(expr, step->a);
+    if (operands > 1) step->b = (uint8_t)settled(expr, step->b);
+    if (operands > 2) step->c = (uint8_t)settled(expr, step->c);
+  }
+}
+
 void hn_expr_finish(hn_expr *expr, int root) {
+  settle(expr);
+  root = settled(expr, root);
   const hn_expr from = *expr;
   int uses[HN_EXPR_MAX_STEPS], to_at[HN_EXPR_MAX_STEPS];
   memset(to_at, -1, sizeof to_at);

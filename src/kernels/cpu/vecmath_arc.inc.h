@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vecmath_arc.inc.h - tan, sinh, cosh and the inverse functions, on vectors of reals.
+/* vecmath_arc.inc.h - tan, sinh, cosh, the inverse functions and fmod, on vectors of reals.
  *
  * Of floats, near zero each odd function is x + x z P(z) with z = x x; P is the minimax fit of the relative error,
  * found by Remez's exchange, its coefficients rounded to floats one after the other, each time fitting those left.
@@ -23,6 +23,13 @@ HN_INLINE vf v_acos(vf x) { return v_lanes(acos, x); }
 HN_INLINE vf v_asinh(vf x) { return v_lanes(asinh, x); }
 HN_INLINE vf v_acosh(vf x) { return v_lanes(acosh, x); }
 HN_INLINE vf v_atanh(vf x) { return v_lanes(atanh, x); }
+HN_INLINE vf v_fmod(vf a, vf b) {
+  double left[HN_LANES], right[HN_LANES];
+  v_store(left, a);
+  v_store(right, b);
+  for (int i = 0; i < HN_LANES; ++i) left[i] = fmod(left[i], right[i]);
+  return v_load(left);
+}
 #else
 
 /* x + x z P(z), the fit's highest coefficient first. */
@@ -125,6 +132,38 @@ HN_INLINE vf v_atanh(vf x) {
                               1.422374249e-01F, 2.000245452e-01F, 3.333330154e-01F};
   const vf far = V(0.5F) * v_log((V(1.0F) + x) / (V(1.0F) - x));
   return v_select(v_lt(v_abs(x), V(0.5F)), v_odd(x, x * x, fit, 6), far);
+}
+
+/* fmod of sizes whose quotient is less than 2^29. With n = a / b to the nearest n b is exact in double, as is a - n b,
+ * which is what is wanted or b less. */
+HN_INLINE vd v_fmod_core(vd a, vd b) {
+  const vd n = (a / b + VD_ROUNDER) - VD_ROUNDER, rest = a - n * b;
+  return rest + (vd)((vl)(rest < 0.0) & (vl)b);
+}
+
+/* Other quotients, zeros, infinities and NaN are C's library's. The result is exact. */
+HN_INLINE vf v_fmod(vf a, vf b) {
+  const vf x = v_abs(a), y = v_abs(b);
+  const vm near = vm_and(v_lt(x, y * V(536870912.0F)), v_lt(y, V(INFINITY)));
+  float left[HN_LANES], right[HN_LANES];
+  v_store(left, v_select(near, x, V(0.0F)));
+  v_store(right, v_select(near, y, V(1.0F)));
+  for (int h = 0; h < 2; ++h) {
+    vf_half p, q;
+    memcpy(&p, left + h * (HN_LANES / 2), sizeof p);
+    memcpy(&q, right + h * (HN_LANES / 2), sizeof q);
+    p = __builtin_convertvector(v_fmod_core(__builtin_convertvector(p, vd), __builtin_convertvector(q, vd)), vf_half);
+    memcpy(left + h * (HN_LANES / 2), &p, sizeof p);
+  }
+  const vf rest = v_copy_sign(v_load(left), a);
+  if (vm_all(near)) return rest;
+  v_store(right, b);
+  float out[HN_LANES], lane[HN_LANES];
+  v_store(out, a);
+  v_store(lane, v_select(near, V(1.0F), V(0.0F)));
+  v_store(left, rest);
+  for (int i = 0; i < HN_LANES; ++i) out[i] = lane[i] != 0 ? left[i] : fmodf(out[i], right[i]);
+  return v_load(out);
 }
 #endif
 

@@ -32,6 +32,9 @@ static __int128 apply(hn_ints_op op, __int128 a, __int128 b, __int128 c) {
   case HN_INTS_ADD: return a + b;
   case HN_INTS_SUB: return a - b;
   case HN_INTS_MUL: return (__int128)((unsigned __int128)a * (unsigned __int128)b);
+  case HN_INTS_DIV: return b ? a / b : 0;
+  case HN_INTS_FMOD: return b ? a % b : 0;
+  case HN_INTS_MOD: return b ? (a % b + b) % b : 0;
   case HN_INTS_MIN: return a < b ? a : b;
   case HN_INTS_MAX: return a < b ? b : a;
   case HN_INTS_LT: return a < b;
@@ -54,14 +57,15 @@ static int is_logic(hn_ints_op op) { return op >= HN_INTS_AND && op <= HN_INTS_N
 
 /* Numbers that meet often, with the least and the greatest among them. */
 static void draw(guarded *g, hn_ints_type type, uint64_t *seed) {
-  const int bytes = types[type].bytes;
+  const int bytes = types[type].bytes, narrow = random_next(seed) % 2 == 0; /* less than 50 bits, for divisions */
   for (int64_t i = 0; i < (int64_t)g->bytes / bytes; ++i) {
     const uint64_t u = random_next(seed), kind = random_next(seed) % 4;
-    const uint64_t number = type == HN_INTS_BOOL ? u % 2
-                            : kind == 0          ? u % 3 - 1
-                            : kind == 1          ? (uint64_t)1 << (8 * bytes - 1)
-                            : kind == 2          ? ((uint64_t)1 << (8 * bytes - 1)) - 1
-                                                 : u;
+    uint64_t number = type == HN_INTS_BOOL ? u % 2
+                      : kind == 0          ? u % 3 - 1
+                      : kind == 1          ? (uint64_t)1 << (8 * bytes - 1)
+                      : kind == 2          ? ((uint64_t)1 << (8 * bytes - 1)) - 1
+                                           : u;
+    if (narrow && bytes == 8) number = types[type].has_sign ? (uint64_t)((int64_t)number >> 15) : number >> 15;
     memcpy(g->data + i * bytes, &number, (size_t)bytes);
   }
 }
@@ -86,7 +90,7 @@ static void check(int variant, hn_ints_op op, hn_ints_type type, const int way[3
   }
   p.step[count] = (hn_ints_step){.op = op, .a = 0, .b = count > 1, .c = count > 2 ? 2 : 0};
   const hn_ints_args args = {.program = &p, .x = data, .y = y.data};
-  const int wide_unsigned = type == HN_INTS_U64 && op >= HN_INTS_MIN && op <= HN_INTS_GE; /* lanes have a sign */
+  const int wide_unsigned = type == HN_INTS_U64 && op >= HN_INTS_DIV && op <= HN_INTS_GE; /* lanes have a sign */
   for (int form = 0; form < (wide_unsigned ? 1 : 2); ++form) {
     hn_ints_fn *kernel = form ? any[variant] : typed[variant];
     memset(y.data, 0xee, y.bytes);

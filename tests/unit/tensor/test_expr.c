@@ -33,6 +33,8 @@ static void test_round_trip(void **state) {
       {"max(x0,-inf)", "max(x0,-inf)"},
       {"a=exp(x0);b=add(a,a);mul(b,b)", "t0=exp(x0);t1=add(t0,t0);mul(t1,t1)"},
       {"unused=exp(x0);x1", "x1"},
+      {"select(1,exp(x0),log(x0))", "exp(x0)"},
+      {"t0=exp(x0);add(select(0,mul(t0,t0),x1),select(0.5,x0,x1))", "add(x1,select(0.5,x0,x1))"},
       {"add(x0,9007199254740993)", "add(x0,9007199254740993)"},
   };
   for (size_t i = 0; i < HN_COUNT(row); ++i) {

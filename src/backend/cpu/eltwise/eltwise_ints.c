@@ -150,7 +150,8 @@ static const hn_ints_op vector_ops[HN_EXPR_OP_COUNT] = {
     [HN_EXPR_MAX] = HN_INTS_MAX,     [HN_EXPR_LT] = HN_INTS_LT,       [HN_EXPR_LE] = HN_INTS_LE,
     [HN_EXPR_GT] = HN_INTS_GT,       [HN_EXPR_GE] = HN_INTS_GE,       [HN_EXPR_EQ] = HN_INTS_EQ,
     [HN_EXPR_NE] = HN_INTS_NE,       [HN_EXPR_AND] = HN_INTS_AND,     [HN_EXPR_OR] = HN_INTS_OR,
-    [HN_EXPR_XOR] = HN_INTS_XOR,     [HN_EXPR_NOT] = HN_INTS_NOT,     [HN_EXPR_SELECT] = HN_INTS_SELECT};
+    [HN_EXPR_XOR] = HN_INTS_XOR,     [HN_EXPR_NOT] = HN_INTS_NOT,     [HN_EXPR_SELECT] = HN_INTS_SELECT,
+    [HN_EXPR_DIV] = HN_INTS_DIV,     [HN_EXPR_FMOD] = HN_INTS_FMOD,   [HN_EXPR_MOD] = HN_INTS_MOD};
 
 static hn_ints_type type_of(hone_dtype dtype) {
   switch (dtype) {
@@ -217,8 +218,8 @@ static const char *vectorize(const state *s, hn_ints_program *p, bool *out_typed
     hn_ints_step *to = &p->step[i];
     *to = (hn_ints_step){vector_ops[step->op], step->a, step->b, step->c, .constant = step->integer};
     if (to->op == HN_INTS_NONE) return none;
-    if (!*out_typed && s->is_wide_unsigned && to->op >= HN_INTS_MIN && to->op <= HN_INTS_GE)
-      return none; /* compared with a sign */
+    if (!*out_typed && s->is_wide_unsigned && to->op >= HN_INTS_DIV && to->op <= HN_INTS_GE)
+      return none; /* lanes have a sign */
     if (to->op != HN_INTS_INPUT) continue;
     to->type = type_of(s->from[i]);
     memcpy(to->stride, s->stride[i], sizeof to->stride);
@@ -298,14 +299,14 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
 
 const hone_tactic hn_tactics_cpu_eltwise_ints[] = {
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.elementwise.ints.avx512", .version = 2, .op = "*elementwise",
+    {sizeof(hone_tactic), .name = "cpu.elementwise.ints.avx512", .version = 3, .op = "*elementwise",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_eltwise_ints_typed_avx512, hn_eltwise_ints_avx512, .takes_all = false}},
-    {sizeof(hone_tactic), .name = "cpu.elementwise.ints.avx2", .version = 2, .op = "*elementwise", .isa = HONE_ISA_AVX2,
+    {sizeof(hone_tactic), .name = "cpu.elementwise.ints.avx2", .version = 3, .op = "*elementwise", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_eltwise_ints_typed_avx2, hn_eltwise_ints_avx2, .takes_all = false}},
 #endif
-    {sizeof(hone_tactic), .name = "cpu.elementwise.ints.c", .version = 2, .op = "*elementwise", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.elementwise.ints.c", .version = 3, .op = "*elementwise", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_eltwise_ints_typed_c, hn_eltwise_ints_c, .takes_all = true}},
     {0}};

@@ -73,9 +73,6 @@ HN_INLINE vf sign_of(vf a) {
 #define A v_load(pa)
 #define B v_load(pb)
 #define C v_load(pc)
-#define EACH_LANE(call)                                                                                                \
-  for (int64_t i = 0; i < n; i += HN_LANES, pa += sa, pb += sb)                                                        \
-    for (int j = 0; j < HN_LANES; ++j) to[i + j] = call
 
 /* One arithmetic instruction over a block of n elements. */
 static void compute(const hn_eltwise_instruction *ins, const operand *r, real *to, int64_t n) {
@@ -90,7 +87,7 @@ static void compute(const hn_eltwise_instruction *ins, const operand *r, real *t
   case HN_ELTWISE_MIN: EACH(v_min_nan(A, B)); break;
   case HN_ELTWISE_MAX: EACH(v_max_nan(A, B)); break;
   case HN_ELTWISE_POW: EACH(v_pow(A, B)); break;
-  case HN_ELTWISE_FMOD: EACH_LANE(HN_REAL(fmod)(pa[j], pb[j])); break;
+  case HN_ELTWISE_FMOD: EACH(v_fmod(A, B)); break;
   case HN_ELTWISE_FMA: EACH(A * B + C); break;
   case HN_ELTWISE_NEG: EACH(v_negate(A)); break;
   case HN_ELTWISE_ABS: EACH(v_abs(A)); break;

@@ -3,7 +3,7 @@
  * which the compiler makes vectors of. */
 /* isa: c avx2 avx512 */
 #include "kernels/cpu/eltwise/eltwise_ints.h"
-#include "kernels/cpu/simd.inc.h"
+#include "kernels/cpu/eltwise/divide.inc.h"
 
 #define EACH(result)                                                                                                   \
   for (int i = 0; i < HN_INTS_BLOCK; ++i) out[i] = (int64_t)(result);                                                  \
@@ -15,6 +15,9 @@ static void step(const hn_ints_step *s, int64_t (*restrict values)[HN_INTS_BLOCK
   case HN_INTS_ADD: EACH((uint64_t)a[i] + (uint64_t)b[i]);
   case HN_INTS_SUB: EACH((uint64_t)a[i] - (uint64_t)b[i]);
   case HN_INTS_MUL: EACH((uint64_t)a[i] * (uint64_t)b[i]);
+  case HN_INTS_DIV:
+  case HN_INTS_FMOD:
+  case HN_INTS_MOD: EACH(divide_signed(s->op, a[i], b[i]));
   case HN_INTS_MIN: EACH(a[i] < b[i] ? a[i] : b[i]);
   case HN_INTS_MAX: EACH(a[i] < b[i] ? b[i] : a[i]);
   case HN_INTS_LT: EACH(a[i] < b[i]);

@@ -17,6 +17,9 @@ typedef enum hn_ints_op {
   HN_INTS_ADD,
   HN_INTS_SUB,
   HN_INTS_MUL,
+  HN_INTS_DIV,  /* toward zero; by zero, this and the next are 0 */
+  HN_INTS_FMOD, /* the remainder with the sign of a */
+  HN_INTS_MOD,  /* with the sign of b */
   HN_INTS_MIN,
   HN_INTS_MAX,
   HN_INTS_LT,

@@ -2,7 +2,7 @@
 /* eltwise_ints_typed.c - one instruction on integers of one type, or on bools. */
 /* isa: c avx2 avx512 */
 #include "kernels/cpu/eltwise/eltwise_ints.h"
-#include "kernels/cpu/simd.inc.h"
+#include "kernels/cpu/eltwise/divide.inc.h"
 #include <stdbool.h>
 
 enum { OPERANDS = 3, BUFFER = 512 }; /* elements: of an operand that does not lie as it is read */
