@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy_mask.c - copies with zeros or marks in places that indices alone decide: triangles of matrices and one-hot rows.
- */
+/* copy_mask.c - copies with zeros or marks in places that indices alone decide: triangles of matrices, diagonals and
+ * one-hot rows. */
 #include "backend/cpu/copy/copy.h"
 #include "tensor/element.h"
 #include <string.h>
@@ -64,6 +64,57 @@ static hone_status launch_trilu(void *state, hone_stream *stream, const hone_lau
   return HONE_OK;
 }
 
+/* ---- eye_like ---- */
+
+typedef struct eye {
+  int64_t rows, columns, k, grain;
+  size_t element_bytes;
+  char one[sizeof(double)];
+} eye;
+
+typedef struct eye_job {
+  const eye *eye;
+  char *to;
+} eye_job;
+
+static const char *plan_eye(const hone_query *query, void *memory, hone_needs *needs) {
+  eye asked = {0}, *e = memory ? memory : &asked;
+  needs->state = sizeof *e;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
+  const hone_type *y = &query->out[0].type;
+  const int bytes = hn_cpu_element_bytes(y->dtype);
+  if (!bytes || bytes > (int)sizeof e->one) return "an element is not whole bytes";
+  if (y->format != HONE_PLAIN || y->shape.rank != 2) return "the output is not a plain matrix";
+  e->rows = y->shape.dim[0];
+  e->columns = y->shape.dim[1];
+  e->element_bytes = (size_t)bytes;
+  e->k = hn_attr_int(query->attrs, "k");
+  e->grain = hn_cpu_grain(e->rows, (double)hn_bytes(y) * HN_CPU_NS_PER_BYTE);
+  hone_tensor one = {.type = {.dtype = y->dtype}, .data = e->one};
+  hn_store_int(&one, 0, 1);
+  return NULL;
+}
+
+static void eye_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const eye_job *j = arg;
+  const eye *e = j->eye;
+  const size_t row_bytes = (size_t)e->columns * e->element_bytes;
+  memset(j->to + (size_t)begin * row_bytes, 0, (size_t)(end - begin) * row_bytes);
+  for (int64_t row = begin; row < end; ++row) {
+    int64_t column; /* k may be any number */
+    if (!hn_add_i64(row, e->k, &column) || column < 0 || column >= e->columns) continue;
+    memcpy(j->to + (size_t)row * row_bytes + (size_t)column * e->element_bytes, e->one, e->element_bytes);
+  }
+}
+
+static hone_status launch_eye(void *state, hone_stream *stream, const hone_launch *l) {
+  const eye *e = state;
+  eye_job j = {.eye = e, .to = l->out[0].data};
+  hn_pool_run(hn_stream_pool(stream), e->columns > 0 ? e->rows : 0, e->grain, eye_body, &j);
+  return HONE_OK;
+}
+
 /* ---- one_hot ---- */
 
 typedef struct hot {
@@ -109,6 +160,8 @@ static hone_status launch_one_hot(void *state, hone_stream *stream, const hone_l
 const hone_tactic hn_tactics_cpu_copy_mask[] = {
     {sizeof(hone_tactic), .name = "cpu.trilu.any.c", .version = 1, .op = "trilu", .flags = HONE_TACTIC_REPEATABLE,
      .plan = plan_trilu, .launch = launch_trilu},
+    {sizeof(hone_tactic), .name = "cpu.eye_like.any.c", .version = 1, .op = "eye_like", .flags = HONE_TACTIC_REPEATABLE,
+     .plan = plan_eye, .launch = launch_eye},
     {sizeof(hone_tactic), .name = "cpu.one_hot.any.c", .version = 1, .op = "one_hot", .flags = HONE_TACTIC_REPEATABLE,
      .plan = plan_one_hot, .launch = launch_one_hot},
     {0}};
