@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.c - maximum and average pooling in f32, maximum of bytes, under sliding windows of one to three dimensions,
- * plain or blocked; the maxima's indices of plain f32. */
+/* pool.c - maximum, average and p-norm pooling in f32, maximum of bytes, under sliding windows of one to three
+ * dimensions, plain or blocked; the maxima's indices of plain f32. */
 #include "backend/cpu/quant/quant.h"
 #include "kernels/cpu/pool/pool.h"
 #include "tensor/sliding.h"
@@ -19,7 +19,7 @@ typedef struct pooling {
 
 typedef struct row_kernel {
   hn_pool_fn *run;
-  bool bytes, indices;
+  bool bytes, indices, is_norm;
 } row_kernel;
 
 /* Lanes behind the last channel must stay zero, and a window that holds nothing would make them -infinity. */
@@ -83,6 +83,7 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   s->args.flip = hn_cpu_flip(x->dtype);
   s->args.by_column = row->indices && hn_attr_int(query->attrs, "storage_order") == 1;
   s->args.count_include_pad = hn_attr_int(query->attrs, "count_include_pad") != 0;
+  if (row->is_norm) s->args.power = hn_attr_int(query->attrs, "p");
   s->args.in_w = sliding.in[w], s->args.out_w = sliding.out[w], s->args.kernel_w = sliding.kernel[w];
   s->args.stride_w = sliding.stride[w], s->args.dilation_w = sliding.dilation[w];
   s->args.pad_left = sliding.pad_begin[w], s->args.pad_right = sliding.pad_end[w];
@@ -131,10 +132,10 @@ const hone_tactic hn_tactics_cpu_pool[] = {
     {sizeof(hone_tactic), .name = "cpu.max_pool_indices.f32.avx512", .version = 1, .op = "max_pool",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_index_f32_avx512, .indices = true}},
-    {sizeof(hone_tactic), .name = "cpu.max_pool.f32.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f32.avx512", .version = 2, .op = "max_pool", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f32_avx512}},
-    {sizeof(hone_tactic), .name = "cpu.average_pool.f32.avx512", .version = 1, .op = "average_pool",
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f32.avx512", .version = 2, .op = "average_pool",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_average_f32_avx512}},
@@ -157,16 +158,16 @@ const hone_tactic hn_tactics_cpu_pool[] = {
     {sizeof(hone_tactic), .name = "cpu.max_pool.bytes.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_bytes_avx512, .bytes = true}},
-    {sizeof(hone_tactic), .name = "cpu.max_pool.f64.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f64.avx512", .version = 2, .op = "max_pool", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_max_f64_avx512}},
-    {sizeof(hone_tactic), .name = "cpu.average_pool.f64.avx512", .version = 1, .op = "average_pool",
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f64.avx512", .version = 2, .op = "average_pool",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f64_avx512}},
-    {sizeof(hone_tactic), .name = "cpu.max_pool.f32.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f32.avx2", .version = 2, .op = "max_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f32_avx2}},
-    {sizeof(hone_tactic), .name = "cpu.average_pool.f32.avx2", .version = 1, .op = "average_pool", .isa = HONE_ISA_AVX2,
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f32.avx2", .version = 2, .op = "average_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f32_avx2}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.bf16.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
@@ -188,20 +189,26 @@ const hone_tactic hn_tactics_cpu_pool[] = {
     {sizeof(hone_tactic), .name = "cpu.max_pool.bytes.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_bytes_avx2, .bytes = true}},
-    {sizeof(hone_tactic), .name = "cpu.max_pool.f64.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f64.avx2", .version = 2, .op = "max_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_max_f64_avx2}},
-    {sizeof(hone_tactic), .name = "cpu.average_pool.f64.avx2", .version = 1, .op = "average_pool", .isa = HONE_ISA_AVX2,
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f64.avx2", .version = 2, .op = "average_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_average_f64_avx2}},
     {sizeof(hone_tactic), .name = "cpu.max_pool_indices.f32.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_index_f32_avx2, .indices = true}},
+    {sizeof(hone_tactic), .name = "cpu.lp_pool.f32.avx512", .version = 1, .op = "lp_pool", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.run = hn_pool_norm_f32_avx512, .is_norm = true}},
+    {sizeof(hone_tactic), .name = "cpu.lp_pool.f32.avx2", .version = 1, .op = "lp_pool", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.run = hn_pool_norm_f32_avx2, .is_norm = true}},
 #endif
-    {sizeof(hone_tactic), .name = "cpu.max_pool.f32.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f32.c", .version = 2, .op = "max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f32_c}},
-    {sizeof(hone_tactic), .name = "cpu.average_pool.f32.c", .version = 1, .op = "average_pool", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f32.c", .version = 2, .op = "average_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f32_c}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.bf16.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
@@ -223,13 +230,16 @@ const hone_tactic hn_tactics_cpu_pool[] = {
     {sizeof(hone_tactic), .name = "cpu.max_pool.bytes.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_bytes_c, .bytes = true}},
-    {sizeof(hone_tactic), .name = "cpu.max_pool.f64.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f64.c", .version = 2, .op = "max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_max_f64_c}},
-    {sizeof(hone_tactic), .name = "cpu.average_pool.f64.c", .version = 1, .op = "average_pool", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f64.c", .version = 2, .op = "average_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_average_f64_c}},
     {sizeof(hone_tactic), .name = "cpu.max_pool_indices.f32.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_index_f32_c, .indices = true}},
+    {sizeof(hone_tactic), .name = "cpu.lp_pool.f32.c", .version = 1, .op = "lp_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.run = hn_pool_norm_f32_c, .is_norm = true}},
     {0}};

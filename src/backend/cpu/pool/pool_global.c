@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool_global.c - the mean or maximum of each channel's whole plane, in f32, plain or blocked; what is blocked may
- * become plain, since one pixel differs by the lanes behind the last channel alone.
+/* pool_global.c - the mean, maximum or p-norm of each channel's whole plane, in f32, plain or blocked; what is blocked
+ * may become plain, since one pixel differs by the lanes behind the last channel alone.
  *
  * Blocked means of large planes are summed in four parts by rows, the same four for any number of threads: a thread
  * reads the rows that it wrote in the layer before, and the sums come out the same. */
@@ -12,7 +12,7 @@ enum { PARTS = 4, LEAST_PIXELS = 192, MOST_LANES = 32 };
 
 typedef struct row_kernel {
   hn_pool_global_fn *run;
-  bool is_mean;
+  bool is_mean, is_norm;
 } row_kernel;
 
 typedef struct state {
@@ -53,6 +53,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   s->x_element = hone_dtype_bits(held) / 8;
   s->y_element = hone_dtype_bits(y->dtype) / 8;
   s->args = (hn_pool_global_args){.pixels = pixels, .block = block, .y_is_f32 = y->dtype == HONE_F32};
+  if (row->is_norm) s->args.power = hn_attr_int(query->attrs, "p");
   s->images = hn_reads_as(y, x->format) ? 0 : x->shape.dim[0];
   /* Halves of halves, where rows are cut for two threads and for four. */
   const int64_t half = hn_ceil_div(height, 2), width = pixels / height;
@@ -224,6 +225,12 @@ const hone_tactic hn_tactics_cpu_pool_global[] = {
     {sizeof(hone_tactic), .name = "cpu.global_average_pool.f64.avx2", .version = 1, .op = "global_average_pool",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f64_avx2, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_lp_pool.f32.avx512", .version = 1, .op = "global_lp_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_global_norm_f32_avx512, .is_norm = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_lp_pool.f32.avx2", .version = 1, .op = "global_lp_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_global_norm_f32_avx2, .is_norm = true}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.global_max_pool.f32.c", .version = 1, .op = "global_max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE,
@@ -267,4 +274,7 @@ const hone_tactic hn_tactics_cpu_pool_global[] = {
     {sizeof(hone_tactic), .name = "cpu.global_average_pool.f64.c", .version = 1, .op = "global_average_pool",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f64_c, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_lp_pool.f32.c", .version = 1, .op = "global_lp_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_pool_global_norm_f32_c, .is_norm = true}},
     {0}};

@@ -1,101 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.c - pooling's body.
  *
- * Plain planes are vectorised along the output row where every tap lies inside the input; the border's few columns
- * go one by one. Blocked planes are vectorised along the block, so that the border costs nothing extra; of halves, the
- * maximum is one of integers there. */
+ * Plain planes are vectorised along the output row (plain.inc.h). Blocked planes are vectorised along the block, so
+ * that the border costs nothing extra; of halves, the maximum is one of integers there. */
 /* isa: c avx2 avx512 */
 /* held: f32 bf16 f16 f64 */
-#include "kernels/cpu/pool/pool.h"
-#include "kernels/cpu/pool/taps.inc.h"
-#include "kernels/cpu/fold.inc.h"
+#include "kernels/cpu/pool/plain.inc.h"
 #if !HN_HELD_IS_REAL
 #include "kernels/cpu/pool/max_half.inc.h"
 #endif
-
-HN_INLINE real divisor(const hn_pool_args *a, row_taps row, taps x) {
-  const taps y = row.y, z = row.z;
-  const int64_t n = a->count_include_pad ? z.padded * y.padded * x.padded
-                                         : (z.last - z.first) * (y.last - y.first) * (x.last - x.first);
-  return n > 0 ? (real)n : 1;
-}
-
-/* Folds the window of n neighbouring outputs; step: elements between their first taps. */
-HN_INLINE vf window(int fold, const hn_pool_args *a, const held *plane, row_taps t, taps tx, int64_t block,
-                    int64_t lane, int64_t step, int64_t n) {
-  vf v = v_set(fold_identity(fold));
-  for (int64_t kz = t.z.first; kz < t.z.last; ++kz) {
-    const int64_t first = (t.z.origin + kz * a->dilation_d) * a->in_h + t.y.origin;
-    for (int64_t ky = t.y.first; ky < t.y.last; ++ky) {
-      const held *row = plane + ((first + ky * a->dilation_h) * a->in_w + tx.origin) * block + lane;
-      for (int64_t kx = tx.first; kx < tx.last; ++kx)
-        v = fold_take(fold, v, h_load_strided(row + kx * a->dilation_w * block, step, n));
-    }
-  }
-  return v;
-}
-
-enum { TOGETHER = 4 }; /* outputs whose folds do not wait for one another's */
-
-/* Windows of `count` vectors of outputs, one behind the other, all of them whole. */
-HN_INLINE void windows(int fold, const hn_pool_args *a, const held *plane, row_taps t, taps tx, const int64_t step,
-                       const int count, vf *v) {
-  HN_UNROLL
-  for (int i = 0; i < count; ++i) v[i] = v_set(fold_identity(fold));
-  for (int64_t kz = t.z.first; kz < t.z.last; ++kz) {
-    const int64_t first = (t.z.origin + kz * a->dilation_d) * a->in_h + t.y.origin;
-    for (int64_t ky = t.y.first; ky < t.y.last; ++ky) {
-      const held *row = plane + (first + ky * a->dilation_h) * a->in_w + tx.origin;
-      for (int64_t kx = tx.first; kx < tx.last; ++kx) {
-        HN_UNROLL
-        for (int i = 0; i < count; ++i)
-          v[i] = fold_take(fold, v[i], h_load_strided(row + kx * a->dilation_w + i * HN_LANES * step, step, HN_LANES));
-      }
-    }
-  }
-}
-
-HN_INLINE void put(held *to, int64_t n, vf v) {
-  if (n == HN_LANES)
-    h_store(to, v);
-  else
-    h_store_part(to, n, v);
-}
-
-HN_INLINE void plain_row(int fold, const hn_pool_args *a, const held *plane, held *y, row_taps ty) {
-  int64_t inside, outside;
-  whole_columns(a, &inside, &outside);
-  for (int64_t ox = 0; ox < a->out_w;) {
-    const int whole = ox >= inside && ox < outside;
-    /* The last whole vector is moved left over outputs already there: cheaper than a partial one, same values. */
-    if (whole && outside - ox < HN_LANES && outside - inside >= HN_LANES) ox = outside - HN_LANES;
-    const int64_t n = whole ? at_most(outside - ox, HN_LANES) : 1;
-    const taps tx = taps_x(a, ox);
-    vf v, all[TOGETHER];
-    const int count = outside - ox >= TOGETHER * HN_LANES ? TOGETHER : 2;
-    if (whole && outside - ox >= count * HN_LANES && a->stride_w <= 2) {
-      if (a->stride_w == 1 && count == TOGETHER)
-        windows(fold, a, plane, ty, tx, 1, TOGETHER, all);
-      else if (a->stride_w == 1)
-        windows(fold, a, plane, ty, tx, 1, 2, all);
-      else if (count == TOGETHER)
-        windows(fold, a, plane, ty, tx, 2, TOGETHER, all);
-      else
-        windows(fold, a, plane, ty, tx, 2, 2, all);
-      const vf taken = v_set(divisor(a, ty, tx));
-      for (int i = 0; i < count; ++i, ox += HN_LANES) h_store(y + ox, fold == FOLD_SUM ? all[i] / taken : all[i]);
-      continue;
-    }
-    if (n == HN_LANES && a->stride_w == 1)
-      v = window(fold, a, plane, ty, tx, 1, 0, 1, HN_LANES);
-    else if (n == HN_LANES && a->stride_w == 2)
-      v = window(fold, a, plane, ty, tx, 1, 0, 2, HN_LANES);
-    else
-      v = window(fold, a, plane, ty, tx, 1, 0, n == 1 ? 1 : a->stride_w, n);
-    put(y + ox, n, fold == FOLD_SUM ? v / v_set(divisor(a, ty, tx)) : v);
-    ox += n;
-  }
-}
 
 /* Folds the windows of `outputs` neighbours of blocked planes, all of the block's vectors at once; several have all of
  * their taps inside. v: of an output after the other's. */
@@ -162,13 +75,13 @@ HN_INLINE void pool_rows_of(int fold, const int deep, const hn_pool_args *a, int
       blocked_row(fold, a, plane, y, t, 16);
     else if (HN_HELD_IS_REAL && a->block == 8)
       blocked_row(fold, a, plane, y, t, 8);
-    else
-      plain_row(fold, a, plane, y, t);
   }
 }
 
 HN_INLINE void pool_rows(int fold, const hn_pool_args *a, int64_t begin, int64_t end) {
-  if (a->in_d == 1 && a->kernel_d == 1 && a->out_d == 1)
+  if (a->block == 1)
+    plain_rows(fold, a, begin, end);
+  else if (a->in_d == 1 && a->kernel_d == 1 && a->out_d == 1)
     pool_rows_of(fold, 0, a, begin, end);
   else
     pool_rows_of(fold, 1, a, begin, end);

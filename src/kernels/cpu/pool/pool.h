@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.h - maximum and average pooling of f32, bf16 and f16, maximum of bytes, over up to three dimensions, NC(D)HW or
- * channel-blocked. */
+ * channel-blocked; p-norms of plain f32. */
 #ifndef HN_KERNELS_CPU_POOL_H
 #define HN_KERNELS_CPU_POOL_H
 
@@ -19,6 +19,7 @@ typedef struct {
   int32_t count_include_pad;     /* averages only: divide by the taps inside the padded input */
   int32_t block; /* 1: NCHW; 8, 16: nChw8c, nChw16c, f32; 32: nChw32c, bf16 and f16; 64: nChw64c, bytes */
   int32_t flip;  /* bytes only: 0x80 where they are i8, else 0 */
+  int64_t power; /* norms only: their p, 1 or more */
   /* The outermost dimension, 1 and 0 where there is none. */
   int64_t in_d, out_d, kernel_d, stride_d, dilation_d, pad_front, pad_back;
   /* hn_pool_index_* only: where each maximum was, in elements of x; -1 for an empty window. */
@@ -38,6 +39,8 @@ hn_pool_fn hn_pool_average_f32_avx512, hn_pool_average_f32_avx2, hn_pool_average
 hn_pool_fn hn_pool_max_bf16_avx512, hn_pool_max_bf16_avx2, hn_pool_max_bf16_c;
 hn_pool_fn hn_pool_max_f16_avx512, hn_pool_max_f16_avx2, hn_pool_max_f16_c;
 hn_pool_fn hn_pool_max_f64_avx512, hn_pool_max_f64_avx2, hn_pool_max_f64_c;
+/* The p-norm of plain f32; taps outside the input are zeros. */
+hn_pool_fn hn_pool_norm_f32_avx512, hn_pool_norm_f32_avx2, hn_pool_norm_f32_c;
 /* Plain f32 with indices: of equal numbers the first one's, of a NaN the first NaN's. Planes of fewer than 2^31. */
 hn_pool_fn hn_pool_index_f32_avx512, hn_pool_index_f32_avx2, hn_pool_index_f32_c;
 hn_pool_fn hn_pool_average_bf16_avx512, hn_pool_average_bf16_avx2, hn_pool_average_bf16_c;
@@ -51,6 +54,7 @@ typedef struct {
   int32_t block;        /* 1, 8, 16; 32 of bf16 and f16 */
   int32_t is_sum;       /* averages only: do not divide */
   int32_t y_is_f32;     /* whatever the kernel's type is */
+  int64_t power;        /* norms only: their p, 1 or more */
   int64_t plane_pixels; /* from one plane's first pixel to the next one's; 0: pixels */
 } hn_pool_global_args;
 
@@ -59,6 +63,7 @@ typedef void hn_pool_global_fn(const hn_pool_global_args *args, int64_t begin, i
 
 hn_pool_global_fn hn_pool_global_max_f32_avx512, hn_pool_global_max_f32_avx2, hn_pool_global_max_f32_c;
 hn_pool_global_fn hn_pool_global_average_f32_avx512, hn_pool_global_average_f32_avx2, hn_pool_global_average_f32_c;
+hn_pool_global_fn hn_pool_global_norm_f32_avx512, hn_pool_global_norm_f32_avx2, hn_pool_global_norm_f32_c;
 hn_pool_global_fn hn_pool_global_max_bf16_avx512, hn_pool_global_max_bf16_avx2, hn_pool_global_max_bf16_c;
 hn_pool_global_fn hn_pool_global_max_f16_avx512, hn_pool_global_max_f16_avx2, hn_pool_global_max_f16_c;
 hn_pool_global_fn hn_pool_global_max_f64_avx512, hn_pool_global_max_f64_avx2, hn_pool_global_max_f64_c;
