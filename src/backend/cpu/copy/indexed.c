@@ -2,6 +2,7 @@
 /* indexed.c - elements and slices chosen by coordinates: gather_nd, scatter_nd, gather_elements, scatter_elements.
  * Every index is checked before it is used; updates are applied in the order of their indices. */
 #include "backend/cpu/copy/copy.h"
+#include "kernels/cpu/copy/take.h"
 #include "tensor/element.h"
 #include <math.h>
 #include <string.h>
@@ -179,6 +180,7 @@ typedef struct along {
   int rank, axis;
   int64_t dim[HONE_MAX_RANK], stride[HONE_MAX_RANK]; /* of indices; of data, in elements */
   int64_t extent, count;                             /* of data along the axis; of indices */
+  hn_take_fn *take;                                  /* of a row, or NULL */
   int element_bytes;
   reduction how;
 } along;
@@ -200,13 +202,23 @@ static const char *read_along(const hone_query *query, along *s) {
   return NULL;
 }
 
+/* Of a row that takes the last axis alone. */
+typedef struct take_kernel {
+  hn_take_fn *take;
+} take_kernel;
+
 static const char *plan_gather_elements(const hone_query *query, void *memory, hone_needs *needs) {
   along asked = {0}, *s = memory ? memory : &asked;
+  const take_kernel *kernel = query->tactic->kernel;
   needs->state = sizeof *s;
   HN_TRY_REASON(hn_cpu_check(query, 2, 2, 1));
   HN_TRY_REASON(hn_cpu_check_moves(query, false));
   HN_TRY_REASON(check_indices(query, true));
   HN_TRY_REASON(read_along(query, s));
+  s->take = kernel ? kernel->take : NULL;
+  if (kernel && (s->axis != s->rank - 1 || (s->element_bytes != 4 && s->element_bytes != 8)))
+    return "the row takes elements of 4 or 8 bytes along the last axis";
+  if (kernel && s->extent > INT32_MAX) return "the axis is too long";
   return hn_shape_equal(&query->in[1].type.shape, &query->out[0].type.shape) ? NULL : "the output has another shape";
 }
 
@@ -296,8 +308,11 @@ static hone_status launch_gather_elements(void *state, hone_stream *stream, cons
   for (int64_t at = 0, row = 0; at < s->count; at += s->dim[last], ++row) {
     if (s->dim[last] >= LONG_ROW ? hn_stop_now(stop) : hn_stop_at(stop, row)) return HONE_OK;
     const char *indices = (const char *)l->in[1].data + at * (wide ? 8 : 4);
-    const int64_t taken = take_any_row(s, indices, wide, (const char *)l->in[0].data + base * s->element_bytes,
-                                       (char *)l->out[0].data + at * s->element_bytes);
+    const char *from = (const char *)l->in[0].data + base * s->element_bytes;
+    char *to = (char *)l->out[0].data + at * s->element_bytes;
+    const hn_take_args args = {.from = from, .extent = s->extent, .bytes = s->element_bytes, .wide = wide};
+    const int64_t taken =
+        s->take ? s->take(&args, indices, to, s->dim[last]) : take_any_row(s, indices, wide, from, to);
     if (taken < s->dim[last]) return bad_index(l, hn_cpu_index_at(&l->in[1], at + taken), s->extent);
     go_on(s, last - 1, place, &base);
   }
@@ -314,6 +329,14 @@ const hone_tactic hn_tactics_cpu_indexed[] = {
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_gather_nd, .launch = launch_gather_nd},
     {sizeof(hone_tactic), .name = "cpu.scatter_nd.any.c", .version = 1, .op = "scatter_nd",
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_scatter_nd, .launch = launch_scatter_nd},
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.gather_elements.last.avx512", .version = 1, .op = "gather_elements",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan_gather_elements,
+     .launch = launch_gather_elements, .kernel = &(const take_kernel){hn_take_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.gather_elements.last.avx2", .version = 1, .op = "gather_elements",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan_gather_elements,
+     .launch = launch_gather_elements, .kernel = &(const take_kernel){hn_take_avx2}},
+#endif
     {sizeof(hone_tactic), .name = "cpu.gather_elements.any.c", .version = 1, .op = "gather_elements",
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_gather_elements, .launch = launch_gather_elements},
     {sizeof(hone_tactic), .name = "cpu.scatter_elements.any.c", .version = 1, .op = "scatter_elements",
