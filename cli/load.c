@@ -64,15 +64,16 @@ void cli_load_end(const cli_tool *cli, cli_load *load, double spread) {
     mean = load->sum_ms / (double)load->count / load->least_ms;
   }
   if (getloadavg(average, 1) != 1) average[0] = 0;
+  const bool put_aside = rate > 20 || waited > 0.03;
   const bool clear = spread > 1.5 || mean > 2 || rate > 60 || waited > 0.1;
-  const bool weak = spread > 1.1 || mean > 1.3 || rate > 20 || waited > 0.03;
+  const bool weak = spread > 1.1 || mean > 1.3 || put_aside;
   const bool wanted = average[0] > 2 * (double)cpus || runnable() > 2 * cpus; /* this process wants one a CPU */
   if (!clear && !(weak && wanted)) return;
   char said[128] = "";
   if (mean > 0)
     (void)snprintf(said, sizeof said, "a run takes %.2g times the least one in the median and %.2g in the mean; ",
                    spread, mean);
-  const bool others = rate > 20 || waited > 0.03 || wanted;
+  const bool others = put_aside || wanted;
   cli_note(
       cli,
       "warning: %s: %s%.0f involuntary context switches a second, %.0f %% of the time waited for a CPU; load average "

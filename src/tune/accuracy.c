@@ -16,7 +16,6 @@
 typedef struct layer {
   int choice;
   double lost_ns, won; /* by running it in f32; won: of the square of the outputs' error */
-  bool is_away;        /* narrow, it runs in another device's memory */
 } layer;
 
 typedef struct giving {
@@ -79,17 +78,13 @@ static hone_status try_reference(giving *g) {
   return status;
 }
 
-static bool runs_away(const hn_choices *choices, const hn_choice *choice) {
-  return !choices->devices[choice->candidates[choice->chosen].device]->facts.host_memory;
-}
-
 static hone_status list_layers(giving *g) {
   hn_choices *choices = g->choices;
   g->layers = HN_NEW(&choices->arena, layer, choices->count + 1);
   if (!g->layers) return HN_FAIL_MEMORY(&choices->context->diag);
   for (int i = 0; i < choices->count; ++i)
     if (is_narrow(&choices->items[i]) && !choices->items[i].locked && hn_choice_can_widen(&choices->items[i], false))
-      g->layers[g->count++] = (layer){.choice = i, .is_away = runs_away(choices, &choices->items[i])};
+      g->layers[g->count++] = (layer){.choice = i};
   return HONE_OK;
 }
 
@@ -148,19 +143,6 @@ static hone_status try_widest(giving *g, double *out_error) {
   return try_one(g, false, out_error);
 }
 
-/* Fused nodes that would leave their device to run in f32 are to run as their parts, which may have tactics there;
- * their times do not hold what crossing to the host's memory costs. */
-static void split_leaving(giving *g) {
-  for (int l = 0; l < g->count && !g->choices->tuning->splitting_over; ++l) {
-    hn_choice *choice = &g->choices->items[g->layers[l].choice];
-    if (!g->layers[l].is_away || !choice->widened || choice->chosen < 0 || runs_away(g->choices, choice)) continue;
-    if (!hn_node_can_split(choice->node)) continue;
-    choice->split = true;
-    choice->chosen = -1;
-    choice->why = "in f32 the fused node would leave its device, for the outputs' error";
-  }
-}
-
 /* The least count of layers, in their order, that brings the error within the limit, by bisection. */
 static hone_status give_back(giving *g, double limit) {
   HN_TRY(list_layers(g));
@@ -179,7 +161,6 @@ static hone_status give_back(giving *g, double limit) {
   }
   HN_TRY(enough <= g->count ? try_first(g, enough, &error) : try_widest(g, &error));
   if (error <= limit && g->choices->total_ns > g->f32_ns) HN_TRY(try_widest(g, &error));
-  if (error <= limit) split_leaving(g);
   if (error <= limit) return HONE_OK;
   return HN_FAIL(&g->choices->context->diag, HONE_UNSUPPORTED,
                  "the outputs are %.3g (relative L2) from those of f32, and %.3g is allowed: what is narrow still was "

@@ -65,14 +65,6 @@ static void offer_parts(assigning *a, int c) {
   }
 }
 
-/* Its parts are to stay where the fused node no longer can: its own candidates are all the host's then. */
-static bool gives_way(const assigning *a, const hn_choice *choice) {
-  const hn_parts_trial *trial = choice->trial;
-  bool can = false;
-  for (int i = 0; trial && trial->stay && i < trial->count; ++i) can = can || trial->ns[i] < HN_FORBIDDEN_NS;
-  return can && !choice->locked && !a->choices->settled;
-}
-
 static bool passes(const assigning *a, const hn_choice *view, hone_storage storage) {
   return (a->choices->narrow & bit(storage)) && hn_storage_format(storage) == HONE_PLAIN &&
          hn_storage_fit(&view->in[0].type, storage) == storage && !view->in[0].constant;
@@ -130,7 +122,7 @@ static hone_status make_offers(assigning *a, int c) {
     return HONE_OK;
   }
   const bool takes_withheld = choice->widened && !hn_choice_can_widen(choice, false);
-  for (int k = 0; k < choice->candidate_count && !gives_way(a, choice); ++k) {
+  for (int k = 0; k < choice->candidate_count; ++k) {
     const hn_candidate *candidate = &choice->candidates[k];
     const bool locked = choice->locked && !choice->widened;
     const bool withheld = takes_withheld && candidate->state == HN_CANDIDATE_WITHHELD;

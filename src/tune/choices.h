@@ -45,7 +45,6 @@ typedef struct hn_split {
 enum { HN_TRIAL_PAIRS = 12 };
 typedef struct hn_parts_trial {
   const char *why;            /* they were not tried, or what came of it */
-  bool stay;                  /* where the fused node no longer can: in another device's memory */
   struct hn_choices *choices; /* of the parts, in the owner's memory; NULL: not tried */
   int count;
   hone_storage_pair storages[HN_TRIAL_PAIRS]; /* around the parts */

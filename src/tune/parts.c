@@ -48,22 +48,9 @@ static hn_choices *create(const hn_choices *choices, hn_choice *choice) {
   return parts;
 }
 
-/* A device with memory of its own had tactics for the fused node, and all were inexact: what is left runs in the host's
- * memory, to and from which its neighbours' values would cross. */
-static bool left_its_device(const hn_choices *choices, const hn_choice *choice) {
-  bool inexact = false;
-  for (int c = 0; c < choice->candidate_count && !choice->on_host; ++c) {
-    const hn_candidate *candidate = &choice->candidates[c];
-    if (choices->devices[candidate->device]->facts.host_memory) continue;
-    if (hn_candidate_usable(candidate)) return false;
-    inexact = inexact || candidate->state == HN_CANDIDATE_INEXACT;
-  }
-  return inexact;
-}
-
 /* Parts run where the fused node does: their times do not hold what crossing to another memory costs. */
 static void keep_beside_fused(const hn_choices *parts, const hn_choice *fused, hn_choice *part) {
-  bool host = !fused->trial->stay;
+  bool host = true;
   for (int c = 0; c < fused->candidate_count && !fused->on_host; ++c)
     if (hn_candidate_usable(&fused->candidates[c]))
       host = host && parts->devices[fused->candidates[c].device]->facts.host_memory;
@@ -167,7 +154,6 @@ static hone_status repeat_contest(hn_choices *parts, hn_choice *choice, const hn
 }
 
 static const char *outcome(const hn_choice *choice, const hn_parts_trial *trial) {
-  if (trial->stay) return "the fused node is within its bound on another device alone";
   const hn_candidate *fused = hn_choice_best(choice, NULL);
   if (!fused) return "the fused node has no tactic but the reference";
   for (int i = 0; i < trial->count; ++i)
@@ -228,8 +214,8 @@ static const char *skip(const hn_choices *choices, const hn_choice *choice) {
   if (hn_tactic_override_find(choices->tuning->options, choice->node->name, &wanted)) return "a tactic was requested";
   if (!hn_choice_best(choice, NULL) || leaves_by_reference(choice)) return NULL;
   const hn_level *level = choices->tuning->level;
-  const bool must = choice->trial->stay || lacks_narrow(choices, choice);
-  if (level->parts == HN_PARTS_NEVER && !(level->times && must)) return "not timed at this level";
+  if (level->parts == HN_PARTS_NEVER && !(level->times && lacks_narrow(choices, choice)))
+    return "not timed at this level";
   if (choices->tuning->options->timing_cache_only) return "nothing is timed, by the options";
   return hn_tuning_stopped(choices->tuning) ? hn_time_used_up : NULL;
 }
@@ -238,14 +224,12 @@ hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice) {
   hn_parts_trial *trial = HN_NEW(&choices->arena, hn_parts_trial, 1);
   if (!trial) return HN_FAIL_MEMORY(&choices->context->diag);
   choice->trial = trial;
-  trial->stay = left_its_device(choices, choice);
   trial->why = skip(choices, choice);
   if (trial->why) return HONE_OK;
   hn_choices *parts = trial->choices = create(choices, choice);
   if (!parts) return HN_FAIL_MEMORY(&choices->context->diag);
   HN_TRY(ask(parts, choice, &trial->why));
-  if (!trial->why && !trial->stay && !may_win(parts, choice))
-    trial->why = "by the device's peaks they cannot be faster";
+  if (!trial->why && !may_win(parts, choice)) trial->why = "by the device's peaks they cannot be faster";
   if (trial->why) return HONE_OK;
   HN_TRY(hn_choices_find_identical(parts));
   HN_TRY(hn_choices_measure(parts));

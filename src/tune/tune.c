@@ -267,6 +267,32 @@ static hone_status split_chosen(hn_choices *choices) {
   return HONE_OK;
 }
 
+/* Its own device's tactics are inexact, or not to be had in the types that the outputs' error allows: what is left runs
+ * in the host's memory, and what crossing to it and back costs is in no candidate's time. */
+static bool left_its_device(const hn_choices *choices, const hn_choice *choice) {
+  if (!hn_choice_runs(choice) || choice->on_host || choice->locked || choice->chosen < 0 ||
+      !choices->devices[choice->candidates[choice->chosen].device]->facts.host_memory)
+    return false;
+  for (int c = 0; c < choice->candidate_count; ++c) {
+    const hn_candidate *candidate = &choice->candidates[c];
+    if (!choices->devices[candidate->device]->facts.host_memory &&
+        (hn_candidate_usable(candidate) || candidate->state == HN_CANDIDATE_INEXACT))
+      return true;
+  }
+  return false;
+}
+
+/* Fused nodes that left their device are to run as their parts, which may have other tactics there. */
+static void split_left(hn_choices *choices) {
+  for (int i = 0; i < choices->count && !choices->tuning->splitting_over && !choices->tuning->sampling; ++i) {
+    hn_choice *choice = &choices->items[i];
+    if (choice->split || !left_its_device(choices, choice) || !hn_node_can_split(choice->node)) continue;
+    choice->split = true;
+    choice->chosen = -1;
+    choice->why = "the fused node would leave its device";
+  }
+}
+
 /* ---- the whole ---- */
 
 /* Nodes that something was to be timed for, and nothing was. */
@@ -365,7 +391,9 @@ static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const
     if (!*out) return HN_FAIL_MEMORY(&tuning->context->diag);
     if (round == MOST_ROUNDS) tuning->splitting_over = true;
     HN_TRY(run_round(*out, ranges));
+    split_left(*out);
     if (!any_split(*out)) HN_TRY(hn_tune_accuracy(*out, judge));
+    split_left(*out); /* to f32 again */
     again = any_split(*out);
     if (again) HN_TRY(split_chosen(*out));
   }

@@ -112,9 +112,8 @@ typedef struct sums {
   double traced_ns, gap_ns, whole_ns, shares_apart; /* shares_apart: sum of |differences| over the whole */
 } sums;
 
-/* Alike: within a fifth, or a microsecond, which is what two prefixes' medians differ by, beside what neighbours share:
- * kernels begin before those in front of them have ended, and a border may be drawn anywhere in that. Not all are: a
- * prefix ends where the next one's first kernel begins, and a kernel's caches are those that its own prefix left. */
+/* Alike: within a fifth, or a microsecond, which is what two prefixes' medians differ by. Not all are: a prefix ends
+ * where the next one's first kernel begins, and a kernel's caches are those that its own prefix left. */
 static sums compare_times(hone_engine *engine, bool print) {
   hone_session *session;
   hn_arena arena;
@@ -149,8 +148,7 @@ static sums compare_times(hone_engine *engine, bool print) {
     const double traced_ns = step->total_ns / (double)step->runs, gap_ns = step->gap_ns;
     const double apart_ns = fabs(prefixes_ns[s - first] - traced_ns - gap_ns);
     ++all.layers;
-    const double shared_ns = step->beside_ns + (s < last ? trace.steps[s + 1].beside_ns : 0);
-    all.near += apart_ns - shared_ns <= fmax(0.2 * traced_ns, 1e3);
+    all.near += apart_ns <= 0.2 * traced_ns || apart_ns <= 1e3;
     all.traced_ns += traced_ns;
     all.gap_ns += gap_ns;
     all.shares_apart += apart_ns / all.whole_ns;
