@@ -48,6 +48,7 @@ static const char *read(const hone_query *query, hn_sliding *sliding) {
   if (indices != row->indices)
     return indices ? "the indices of the maxima are requested" : "no indices of the maxima are requested";
   if (x->dtype != y->dtype) return "input and output have different types";
+  if (row->is_norm && hn_attr_int(query->attrs, "p") > HN_POOL_MOST_POWER) return "floats do not hold its powers";
   const bool bytes = row->bytes;
   if (bytes ? !hn_cpu_is_byte(x->dtype) : x->dtype != hn_cpu_held(query->tactic)) return "it is of another type";
   if (!hn_reads_as(y, x->format)) return "input and output have different formats";

@@ -28,6 +28,7 @@ typedef struct state {
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const row_kernel *row = query->tactic->kernel;
   HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
+  if (row->is_norm && hn_attr_int(query->attrs, "p") > HN_POOL_MOST_POWER) return "floats do not hold its powers";
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   const hone_dtype held = hn_cpu_held(query->tactic);
   if (x->dtype != held || (y->dtype != held && (y->dtype != HONE_F32 || x->format == HONE_PLAIN)))

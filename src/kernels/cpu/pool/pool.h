@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 
+/* Floats hold the fourth powers of 4e-10 to 4e9; higher powers want doubles, as the reference's are. */
+enum { HN_POOL_MOST_POWER = 4 };
+
 /* Window tap (ky, kx) of output (oy, ox) reads input (oy * stride_h - pad_top + ky * dilation_h, likewise in x and z);
  * taps outside the input are left out. The maximum of a window holding a NaN is NaN, that of an empty one
  * -infinity; the average of an empty window is 0. */
@@ -19,7 +22,7 @@ typedef struct {
   int32_t count_include_pad;     /* averages only: divide by the taps inside the padded input */
   int32_t block; /* 1: NCHW; 8, 16: nChw8c, nChw16c, f32; 32: nChw32c, bf16 and f16; 64: nChw64c, bytes */
   int32_t flip;  /* bytes only: 0x80 where they are i8, else 0 */
-  int64_t power; /* norms only: their p, 1 or more */
+  int64_t power; /* norms only: their p, 1 to HN_POOL_MOST_POWER */
   /* The outermost dimension, 1 and 0 where there is none. */
   int64_t in_d, out_d, kernel_d, stride_d, dilation_d, pad_front, pad_back;
   /* hn_pool_index_* only: where each maximum was, in elements of x; -1 for an empty window. */
@@ -54,7 +57,7 @@ typedef struct {
   int32_t block;        /* 1, 8, 16; 32 of bf16 and f16 */
   int32_t is_sum;       /* averages only: do not divide */
   int32_t y_is_f32;     /* whatever the kernel's type is */
-  int64_t power;        /* norms only: their p, 1 or more */
+  int64_t power;        /* norms only: their p, as above */
   int64_t plane_pixels; /* from one plane's first pixel to the next one's; 0: pixels */
 } hn_pool_global_args;
 
