@@ -61,6 +61,7 @@ typedef struct hn_cuda_convert {
 typedef struct hn_cuda_rows {
   unsigned rows;
   int length, early;
+  int to_f32; /* of norms: y is f32 */
   float epsilon;
 } hn_cuda_rows;
 

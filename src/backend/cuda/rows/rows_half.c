@@ -20,8 +20,7 @@ typedef struct state {
 static const char *read_rows(const hone_query *query, state *s) {
   const row_kernel *kernel = query->tactic->kernel;
   const hone_dtype held = hn_cuda_held(query, &query->in[0]);
-  if (held == HONE_NONE || !hn_cuda_plain_of(&query->in[0], held) || !hn_cuda_plain_of(&query->out[0], held))
-    return "it is not plain f16 or bf16";
+  if (held == HONE_NONE || !hn_cuda_plain_of(&query->in[0], held)) return "it is not plain f16 or bf16";
   const hone_shape *x = &query->in[0].type.shape;
   if (x->rank < 1) return "a scalar";
   int64_t axis = hn_cuda_attr_int(query->attrs, "axis", -1), length = 1;
@@ -51,7 +50,8 @@ static hone_status run(const state *s, hone_stream *stream, void **arguments) {
 static const char *plan_softmax(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked;
   needs->state = sizeof asked;
-  return read_rows(query, state_memory ? state_memory : &asked);
+  HN_TRY_REASON(read_rows(query, state_memory ? state_memory : &asked));
+  return hn_cuda_plain_of(&query->out[0], hn_cuda_held(query, &query->in[0])) ? NULL : "its output is not as its input";
 }
 
 static hone_status launch_softmax(void *state_memory, hone_stream *stream, const hone_launch *launch) {
@@ -65,6 +65,9 @@ static hone_status launch_softmax(void *state_memory, hone_stream *stream, const
 static const char *plan_norm(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
   HN_TRY_REASON(read_rows(query, s));
+  s->args.to_f32 = hn_cuda_plain_f32(&query->out[0]); /* the network's output, often */
+  if (!s->args.to_f32 && !hn_cuda_plain_of(&query->out[0], hn_cuda_held(query, &query->in[0])))
+    return "its output is neither f32 nor as its input";
   s->args.early = 1;
   for (int i = 1; i < query->out_count; ++i)
     if (query->out[i].type.kind != HONE_ABSENT) return "its moments are requested";
@@ -149,17 +152,23 @@ const hone_tactic hn_tactics_cuda_rows_half[] = {
      .kernel = &(const row_kernel){{HN_CUDA_log_softmax_f16_1, HN_CUDA_log_softmax_f16_8, HN_CUDA_log_softmax_f16_1},
                                    {HN_CUDA_log_softmax_bf16_1, HN_CUDA_log_softmax_bf16_8, HN_CUDA_log_softmax_bf16_1},
                                    false}},
-    {sizeof(hone_tactic), .name = "cuda.layer_norm.half", .version = 1, .op = "layer_norm",
+    {sizeof(hone_tactic), .name = "cuda.layer_norm.half", .version = 2, .op = "layer_norm",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
-     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan_norm,
-     .launch = launch_norm,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_PLAIN, HONE_PLAIN},
+                  {HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_PLAIN, HONE_PLAIN}},
+     .plan = plan_norm, .launch = launch_norm,
      .kernel = &(const row_kernel){{HN_CUDA_layer_norm_f16_1, HN_CUDA_layer_norm_f16_8, HN_CUDA_layer_norm_f16_late},
                                    {HN_CUDA_layer_norm_bf16_1, HN_CUDA_layer_norm_bf16_8, HN_CUDA_layer_norm_bf16_late},
                                    true}},
-    {sizeof(hone_tactic), .name = "cuda.rms_norm.half", .version = 1, .op = "rms_norm",
+    {sizeof(hone_tactic), .name = "cuda.rms_norm.half", .version = 2, .op = "rms_norm",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
-     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan_norm,
-     .launch = launch_norm,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_PLAIN, HONE_PLAIN},
+                  {HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_PLAIN, HONE_PLAIN}},
+     .plan = plan_norm, .launch = launch_norm,
      .kernel = &(const row_kernel){{HN_CUDA_rms_norm_f16_1, HN_CUDA_rms_norm_f16_8, HN_CUDA_rms_norm_f16_late},
                                    {HN_CUDA_rms_norm_bf16_1, HN_CUDA_rms_norm_bf16_8, HN_CUDA_rms_norm_bf16_late},
                                    true}},

@@ -66,11 +66,31 @@ template <typename T, int warps> struct held_row {
     for (int v = 0; v < ROWS_HELD; ++v)
       if (place(thread, v) < length) *(uint4 *)(y + place(thread, v)) = narrow_eight<T>(value[v]);
   }
+  /* Two lanes change four values, so that a store writes whole sectors of 32 bytes. */
+  __device__ __forceinline__ void write_f32(float *y, int thread, int length) {
+    const int odd = thread & 1;
+#pragma unroll
+    for (int v = 0; v < ROWS_HELD; ++v) {
+      const int at = place(thread - odd, v); /* of the even lane's eight, and the odd one's behind them */
+      float own[4], other[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        own[i] = odd ? value[v][4 + i] : value[v][i];
+        other[i] = __shfl_xor_sync(0xffffffffu, odd ? value[v][i] : value[v][4 + i], 1);
+      }
+      const float4 mine = make_float4(own[0], own[1], own[2], own[3]);
+      const float4 given = make_float4(other[0], other[1], other[2], other[3]);
+      if (at < length) *(float4 *)(y + at + odd * 4) = odd ? given : mine;
+      if (at + 8 < length) *(float4 *)(y + at + 8 + odd * 4) = odd ? mine : given;
+    }
+  }
 };
 
-/* late: scale and bias are read when they are asked for, so that a thread has few registers. */
+/* y: of T, or of f32 where a says so. late: scale and bias are read when they are asked for, so that a thread has few
+ * registers. */
 template <typename T, bool centred, int warps, bool late = (warps > 1)>
-__device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const float *bias, const hn_cuda_rows &a) {
+__device__ __forceinline__ void norm(void *y, const T *x, const float *scale, const float *bias,
+                                     const hn_cuda_rows &a) {
   typedef row_team<warps> team;
   typedef held_row<T, warps> held;
   const int thread = threadIdx.x % team::threads, n = a.length;
@@ -90,7 +110,8 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
   if (!late && fits && a.early) read_weights(); /* few values a thread: registers to spare */
   wait_for_previous();
   x += (size_t)row * n;
-  y += (size_t)row * n;
+  T *const narrow_y = (T *)y + (size_t)row * n;
+  float *const wide_y = (float *)y + (size_t)row * n;
   if (!fits) {
     if (centred) {
       for (int i = thread; i < n; i += team::threads) mean += wide(x[i]);
@@ -98,8 +119,13 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
     }
     for (int i = thread; i < n; i += team::threads) square += (wide(x[i]) - mean) * (wide(x[i]) - mean);
     const float inverse = 1 / sqrtf(team::sum(square) / (float)n + a.epsilon);
-    for (int i = thread; i < n; i += team::threads)
-      y[i] = narrow<T>((wide(x[i]) - mean) * inverse * (scale ? scale[i] : 1) + (bias ? bias[i] : 0));
+    for (int i = thread; i < n; i += team::threads) {
+      const float value = (wide(x[i]) - mean) * inverse * (scale ? scale[i] : 1) + (bias ? bias[i] : 0);
+      if (a.to_f32)
+        wide_y[i] = value;
+      else
+        narrow_y[i] = narrow<T>(value);
+    }
     return;
   }
   held h;
@@ -126,7 +152,10 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
       if (bias) value += shift[late ? 0 : v][i];
     }
   }
-  h.write(y, thread, n);
+  if (a.to_f32)
+    h.write_f32(wide_y, thread, n);
+  else
+    h.write(narrow_y, thread, n);
 }
 
 template <typename T, bool logarithm, int warps>
