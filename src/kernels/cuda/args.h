@@ -100,13 +100,20 @@ typedef struct hn_cuda_channels {
 } hn_cuda_channels;
 
 /* conv_transpose whose windows lie side by side: rows (pixels of x) times columns (taps x channels of y). depth: of
- * packed rows, a multiple of 32. */
+ * packed rows, a multiple of 64. */
 typedef struct hn_cuda_spread {
   int rows, columns, depth, pitch;                /* pitch: of x */
   int c, y_pitch, in_h, in_w, kernel_h, kernel_w; /* c, y_pitch: of y */
   int act;
   float alpha, beta;
 } hn_cuda_spread;
+
+/* A 1x1 convolution to at most four channels, which leave as plain planes. */
+typedef struct hn_cuda_few {
+  unsigned pixels, plane; /* of all images, of one */
+  int pitch, outputs, to_f32, act;
+  float alpha, beta;
+} hn_cuda_few;
 
 /* Resampling along two axes; scale is out / in before out was rounded. Words as ONNX has them. */
 enum {

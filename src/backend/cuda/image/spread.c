@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spread.c - conv_transpose of images in halves with their channels last, where windows lie side by side (kernel and
- * strides are equal, nothing is padded): the enlarging layers of U-Nets. */
+ * strides are equal, nothing is padded): the enlarging layers of U-Nets. Variants: pixels of a tile. */
 #include "backend/cuda/image/image.h"
+#include "backend/cuda/product/tiles.h"
 #include <string.h>
 
-enum { X, W, BIAS, TILE = 64, DEPTH = 32, THREADS = 128 };
+enum { X, W, BIAS, COLUMNS = 64, DEPTH = 64, THREADS = 128, TILES = 3, MOST_ROWS = 65535 * 32 };
+
+/* Stages of DEPTH values and 8 beside them, as the kernel has them. */
+typedef struct tile {
+  int rows, stages;
+  hn_cuda_builtin f16, bf16;
+} tile;
+static const tile tiles[TILES] = {{32, 4, HN_CUDA_spread_f16_32, HN_CUDA_spread_bf16_32},
+                                  {64, 4, HN_CUDA_spread_f16_64, HN_CUDA_spread_bf16_64},
+                                  {128, 3, HN_CUDA_spread_f16_128, HN_CUDA_spread_bf16_128}};
 
 typedef struct state {
   hn_cuda_spread args;
   hn_cuda_builtin kernel;
+  int tile_rows;
+  unsigned shared_bytes;
 } state;
 
 static const char *check(const hone_query *query) {
@@ -31,8 +43,16 @@ static const char *check(const hone_query *query) {
   return w->dim[0] == x->dim[1] && w->dim[1] == y->dim[1] ? NULL : "the weights do not fit the channels";
 }
 
-static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
-  state asked, *s = state_memory ? state_memory : &asked;
+/* The largest tile that gives each multiprocessor a block. */
+static int best_tile(const hn_cuda_spread *a) {
+  int t = TILES - 1;
+  while (t > 0 &&
+         (a->rows + tiles[t].rows - 1) / tiles[t].rows * ((a->columns + COLUMNS - 1) / COLUMNS) < HN_CUDA_UNITS)
+    --t;
+  return t;
+}
+
+static const char *read(const hone_query *query, hn_cuda_spread *out) {
   const hone_dtype held = hn_cuda_held(query, &query->in[X]);
   const hn_activation act = hn_cuda_activation(query);
   hn_cuda_image x, y;
@@ -42,23 +62,47 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   if (act == HN_ACTIVATION_PRELU || act == HN_ACTIVATION_COUNT) return "its activation is not the kernel's own";
   const hone_shape *w = &query->in[W].type.shape;
   const int kernel_w = (int)w->dim[w->rank - 1], kernel_h = w->rank > 3 ? (int)w->dim[2] : 1;
-  *s = (state){.args = {.rows = x.n * x.h * x.w,
-                        .columns = kernel_h * kernel_w * y.pitch,
-                        .depth = (x.pitch + DEPTH - 1) / DEPTH * DEPTH,
-                        .pitch = x.pitch,
-                        .c = y.c,
-                        .y_pitch = y.pitch,
-                        .in_h = x.h,
-                        .in_w = x.w,
-                        .kernel_h = kernel_h,
-                        .kernel_w = kernel_w,
-                        .act = (int)act,
-                        .alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0),
-                        .beta = (float)hn_cuda_attr_float(query->attrs, "act_beta", 0)},
-               .kernel = held == HONE_F16 ? HN_CUDA_spread_f16 : HN_CUDA_spread_bf16};
+  *out = (hn_cuda_spread){.rows = x.n * x.h * x.w,
+                          .columns = kernel_h * kernel_w * y.pitch,
+                          .depth = (x.pitch + DEPTH - 1) / DEPTH * DEPTH,
+                          .pitch = x.pitch,
+                          .c = y.c,
+                          .y_pitch = y.pitch,
+                          .in_h = x.h,
+                          .in_w = x.w,
+                          .kernel_h = kernel_h,
+                          .kernel_w = kernel_w,
+                          .act = (int)act,
+                          .alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0),
+                          .beta = (float)hn_cuda_attr_float(query->attrs, "act_beta", 0)};
+  return out->rows > MOST_ROWS ? "too many pixels for one grid" : NULL;
+}
+
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked, *s = state_memory ? state_memory : &asked;
+  HN_TRY_REASON(read(query, &s->args));
+  const int64_t rows = hn_cuda_first_param(query);
+  const tile *t = &tiles[best_tile(&s->args)];
+  for (int i = 0; i < TILES; ++i)
+    if (tiles[i].rows == rows) t = &tiles[i];
+  const int steps = s->args.depth / DEPTH, stages = steps < t->stages ? steps : t->stages;
+  s->kernel = query->tactic->compute == HONE_F16 ? t->f16 : t->bf16;
+  s->tile_rows = t->rows;
+  s->shared_bytes = (unsigned)(stages * (t->rows + COLUMNS) * (DEPTH + 8) * 2);
   needs->state = sizeof *s;
   needs->packed = (size_t)s->args.columns * ((size_t)s->args.depth * 2 + 4);
-  return s->args.rows > 65535 * TILE ? "too many pixels for one grid" : NULL;
+  return NULL;
+}
+
+/* The best guess first, as the lowest levels time no other. */
+static int variants(const hone_query *query, hone_params *out, int room) {
+  hn_cuda_spread a;
+  int count = 0;
+  if (read(query, &a)) return 0;
+  const int best = best_tile(&a);
+  for (int i = 0; i < TILES && count < room; ++i)
+    out[count++] = (hone_params){.count = 1, .items[0] = {.name = "rows", .value = tiles[(best + i) % TILES].rows}};
+  return count;
 }
 
 static hone_status pack(const hone_query *query, void *to) {
@@ -85,21 +129,23 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   state *s = state_memory;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[X].data, (void *)(uintptr_t)&launch->packed,
                        &s->args};
-  return hn_cuda_launch_shaped(stream, s->kernel,
-                               &(hn_cuda_shape){.grid = {(unsigned)(s->args.columns + TILE - 1) / TILE,
-                                                         (unsigned)(s->args.rows + TILE - 1) / TILE, 1},
-                                                .threads = THREADS,
-                                                .dependent = true},
-                               arguments);
+  return hn_cuda_launch_shaped(
+      stream, s->kernel,
+      &(hn_cuda_shape){.grid = {(unsigned)(s->args.columns + COLUMNS - 1) / COLUMNS,
+                                (unsigned)((s->args.rows + s->tile_rows - 1) / s->tile_rows), 1},
+                       .threads = THREADS,
+                       .shared_bytes = s->shared_bytes,
+                       .dependent = true},
+      arguments);
 }
 
 const hone_tactic hn_tactics_cuda_spread[] = {
-    {sizeof(hone_tactic), .name = "cuda.conv_transpose.f16.spread", .version = 1, .op = "conv_transpose",
-     .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
-     .pack_mask = 1 << W | 1 << BIAS, .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan,
+    {sizeof(hone_tactic), .name = "cuda.conv_transpose.f16.spread", .version = 2, .op = "conv_transpose",
+     .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan, .variants = variants,
      .pack = pack, .launch = launch},
-    {sizeof(hone_tactic), .name = "cuda.conv_transpose.bf16.spread", .version = 1, .op = "conv_transpose",
-     .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
-     .pack_mask = 1 << W | 1 << BIAS, .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}},
-     .plan = plan, .pack = pack, .launch = launch},
+    {sizeof(hone_tactic), .name = "cuda.conv_transpose.bf16.spread", .version = 2, .op = "conv_transpose",
+     .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .variants = variants,
+     .pack = pack, .launch = launch},
     {0}};
