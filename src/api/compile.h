@@ -5,6 +5,7 @@
 #define HN_API_COMPILE_H
 
 #include "base/context.h"
+#include "base/span.h"
 #include "ir/graph.h"
 #include "plan/schedules.h"
 #include "tensor/shape.h"
@@ -89,10 +90,11 @@ typedef struct hn_accuracy {
   const hone_build_options *options;
   const hone_graph *graph; /* optimised */
   const hn_ranges *ranges;
+  hn_spans spans;
   hn_arena arena;    /* of what is kept */
   hone_tensor *want; /* one a result */
 } hn_accuracy;
-/* For hn_tune(): the first four fields are the caller's. Errors of run: what lowering and running give. */
+/* For hn_tune(): the first five fields are the caller's. Errors of run: what lowering and running give. */
 hn_judge hn_accuracy_begin(hn_accuracy *accuracy);
 void hn_accuracy_end(hn_accuracy *accuracy);
 /* What was chosen so far as an engine, and the build's inputs for a session on one. */

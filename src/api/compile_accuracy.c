@@ -95,16 +95,24 @@ hone_status hn_accuracy_tell(const hn_accuracy *a, const hone_session *session, 
   return HN_FAIL(&a->context->diag, status, "%s", hone_session_message(session, 0, NULL));
 }
 
+static hone_status run_session(hn_accuracy *a, hone_session *session, bool as_reference, double *out_errors) {
+  const int64_t begin_ns = hn_span_begin(&a->spans);
+  HN_TRY(hn_accuracy_inputs(a, session));
+  HN_TRY(hone_session_run(session));
+  HN_TRY(look(a, session, as_reference, out_errors));
+  hn_span_end(&a->spans, HONE_SPAN_PHASE, "running", begin_ns, 1);
+  return HONE_OK;
+}
+
 static hone_status run_engine(hn_accuracy *a, hone_engine *engine, bool as_reference, double *out_errors) {
   hone_diagnostics *diag = &a->context->diag;
   const hone_session_options options = {
       .struct_size = sizeof options, .trust_weights = true, .no_replay = true, .cancel = a->context->stop.cancel};
   hone_session *session;
+  const int64_t begin_ns = hn_span_begin(&a->spans);
   HN_TRY(hone_session_create(engine, &options, &session, diag));
-  hone_status status = hn_accuracy_inputs(a, session);
-  if (status == HONE_OK) status = hone_session_run(session);
-  if (status == HONE_OK) status = look(a, session, as_reference, out_errors);
-  status = hn_accuracy_tell(a, session, status);
+  hn_span_end(&a->spans, HONE_SPAN_PHASE, "session", begin_ns, 1);
+  const hone_status status = hn_accuracy_tell(a, session, run_session(a, session, as_reference, out_errors));
   hone_session_destroy(session);
   return status;
 }
@@ -115,7 +123,9 @@ hone_status hn_accuracy_engine(const hn_accuracy *a, const hn_choices *choices, 
   *out = NULL;
   HN_TRY(hn_schedules_create(context->allocator, &schedules, &context->diag));
   schedules->keep_subnormals = a->options->keep_subnormals;
+  const int64_t begin_ns = hn_span_begin(&a->spans);
   const hone_status status = hn_lower(context, a->graph, choices, a->ranges, schedules);
+  hn_span_end(&a->spans, HONE_SPAN_PHASE, "lowering", begin_ns, 1);
   if (status == HONE_OK)
     return hn_engine_create(context->allocator, schedules, choices->devices, choices->device_count, out,
                             &context->diag);

@@ -102,7 +102,8 @@ static hone_status tune_and_lower(build_state *b, making *m) {
   const bool flush = !b->options->keep_subnormals;
   if (flush) HN_TRY(hn_graph_flush_subnormals(m->graph));
   const hn_float_mode before = hn_float_mode_flush(flush);
-  hn_accuracy accuracy = {.context = b->context, .options = b->options, .graph = m->graph, .ranges = &m->ranges};
+  hn_accuracy accuracy = {
+      .context = b->context, .options = b->options, .graph = m->graph, .ranges = &m->ranges, .spans = b->spans};
   const hn_judge judge = hn_accuracy_begin(&accuracy);
   int64_t begin_ns = hn_span_begin(&b->spans);
   hone_status status = hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, &m->ranges,

@@ -56,7 +56,9 @@ static hone_status try_one(giving *g, bool as_reference, double *out_error) {
   HN_TRY(hn_check_stop(choices->context));
   for (int i = 0; i < choices->count; ++i)
     if (choices->items[i].locked && !choices->items[i].widened) choices->items[i].chosen = g->locked[i];
+  const int64_t begin_ns = hn_span_begin(&choices->tuning->spans);
   HN_TRY(hn_tune_prove(choices));
+  hn_span_end(&choices->tuning->spans, HONE_SPAN_PHASE, "choosing", begin_ns, 1);
   HN_TRY(g->judge->run(g->judge->user, choices, as_reference, choices->output_errors));
   *out_error = 0;
   for (int i = 0; i < choices->root->result_count; ++i)

@@ -163,6 +163,25 @@ static hone_status check_error(hn_bench *bench, hn_candidate *candidate, int slo
   return HONE_OK;
 }
 
+/* Variants of a row mostly round alike: once two are over their bound by the same error, the others are not tried. */
+static void reject_alike(hn_choice *choice, const hn_candidate *inexact) {
+  bool alike = false;
+  for (int pass = 0; pass < 2; ++pass)
+    for (int c = 0; c < choice->candidate_count; ++c) {
+      hn_candidate *other = &choice->candidates[c];
+      if (other == inexact || other->tactic != inexact->tactic || other->device != inexact->device ||
+          !same_storages(other, inexact))
+        continue;
+      if (pass == 0)
+        alike = alike || (other->state == HN_CANDIDATE_INEXACT &&
+                          fabs(other->error_rel_l2 - inexact->error_rel_l2) <= 0.05 * inexact->error_rel_l2);
+      else if (alike && other->state == HN_CANDIDATE_ESTIMATED) {
+        other->state = HN_CANDIDATE_REJECTED;
+        other->reason = "not tried: two other variants are over the bound by the same error";
+      }
+    }
+}
+
 /* A free place on the bench: when there is none, the slowest leaves. */
 static int free_slot(measuring *m) {
   timing *slowest = NULL;
@@ -187,6 +206,7 @@ static const char *prune(const measuring *m, const hn_candidate *candidate, doub
   const hn_level *level = m->tuning->level;
   const hn_candidate *alike = best_timed(m->choice, candidate), *best = best_timed(m->choice, NULL);
   const bool first = opens_pair(m, candidate);
+  if (candidate->state == HN_CANDIDATE_REJECTED) return candidate->reason; /* since the list was made */
   if (m->most > 0 && m->looked_at >= m->most) return "not timed: max-tactics limit reached";
   if (!first && candidate->estimate_ns > limit) return "not timed: its estimate is too far above the best one";
   if (first && best && best->time_ns > long_launch_ns && level->prune < 1e6 && !m->choice->each_pair &&
@@ -232,6 +252,7 @@ static hone_status look(measuring *m, timing *t) {
   HN_TRY(check_error(m->bench, t->candidate, t->slot, true));
   if (t->candidate->state == HN_CANDIDATE_INEXACT) {
     leave_bench(m, t, NULL);
+    reject_alike(m->choice, t->candidate);
     return HONE_OK;
   }
   for (int k = 0; k < FIRST_LOOK && k < m->samples; ++k) {
@@ -387,6 +408,7 @@ static hone_status prove(hn_choices *choices, hn_choice *choice, int only) {
   const int64_t begin_ns = hn_span_begin(&choices->tuning->spans);
   const hone_status status = check_error(bench, &choice->candidates[only], 0, false);
   tell_candidate(choices->tuning, HONE_SPAN_CANDIDATE, &choice->candidates[only], begin_ns, 0);
+  if (choice->candidates[only].state == HN_CANDIDATE_INEXACT) reject_alike(choice, &choice->candidates[only]);
   hn_bench_close(bench);
   return status;
 }

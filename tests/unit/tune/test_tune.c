@@ -22,6 +22,25 @@ static void test_fastest(void **state) {
   case_end(&t);
 }
 
+/* Two variants over the bound by the same error: the other four are not even tried. */
+static void test_variants_alike(void **state) {
+  (void)state;
+  static const int levels[] = {-1, 3, 5};
+  for (size_t i = 0; i < HN_COUNT(levels); ++i) {
+    tuning_case t;
+    case_begin(&t, ONE_RELU);
+    fake[RELU_A] = (fake_row){.plain_ns = 90e3, .variants = 6, .wrong = true};
+    fake[RELU_B].plain_ns = 200e3;
+    const hone_build_options options = {.struct_size = sizeof options, .level = levels[i]};
+    case_tune_ok(&t, &options);
+    assert_string_equal(chosen_of(&t, "r")->tactic->name, "fake.relu.b");
+    assert_int_equal(fake[RELU_A].launches, 2);
+    assert_int_equal(candidate_of(&t, "r", "fake.relu.a", 5)->state, HN_CANDIDATE_REJECTED);
+    assert_non_null(strstr(candidate_of(&t, "r", "fake.relu.a", 5)->reason, "two other variants"));
+    case_end(&t);
+  }
+}
+
 static void test_levels(void **state) {
   (void)state;
   static const struct { int level, timed; } rows[] = {{-1, 0}, {1, 1}, {2, 2}, {3, 6}, {4, 6}, {5, 6}};
@@ -513,15 +532,25 @@ static void test_deadline(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_fastest),         cmocka_unit_test(test_levels),
-      cmocka_unit_test(test_pruning),         cmocka_unit_test(test_dropping),
-      cmocka_unit_test(test_formats),         cmocka_unit_test(test_identical_layers),
-      cmocka_unit_test(test_parts),           cmocka_unit_test(test_parts_without_type),
-      cmocka_unit_test(test_parts_that_stay), cmocka_unit_test(test_parts_in_f32),
-      cmocka_unit_test(test_lock_of_parts),   cmocka_unit_test(test_wanted_parts),
-      cmocka_unit_test(test_wanted),          cmocka_unit_test(test_budget),
-      cmocka_unit_test(test_deadline),        cmocka_unit_test(test_sources),
-      cmocka_unit_test(test_max_tactics),     cmocka_unit_test(test_result_formats),
+      cmocka_unit_test(test_fastest),
+      cmocka_unit_test(test_variants_alike),
+      cmocka_unit_test(test_levels),
+      cmocka_unit_test(test_pruning),
+      cmocka_unit_test(test_dropping),
+      cmocka_unit_test(test_formats),
+      cmocka_unit_test(test_identical_layers),
+      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_parts_without_type),
+      cmocka_unit_test(test_parts_that_stay),
+      cmocka_unit_test(test_parts_in_f32),
+      cmocka_unit_test(test_lock_of_parts),
+      cmocka_unit_test(test_wanted_parts),
+      cmocka_unit_test(test_wanted),
+      cmocka_unit_test(test_budget),
+      cmocka_unit_test(test_deadline),
+      cmocka_unit_test(test_sources),
+      cmocka_unit_test(test_max_tactics),
+      cmocka_unit_test(test_result_formats),
       cmocka_unit_test(test_padded_convert),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
