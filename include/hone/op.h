@@ -152,6 +152,9 @@ enum {
   HONE_FAILS = 2048,    /* ends the run with its attribute message: a block that holds it never returns */
   /* Scales and shifts channels by constants: a product in front can hold them in its weights. */
   HONE_PER_CHANNEL = 8192,
+  /* Several threads may evaluate windows of one output at a time, each with scratch of its own; a small window may cost
+   * as much as a large one. */
+  HONE_WINDOWS_APART = 16384,
 };
 
 typedef struct hone_op {

@@ -106,6 +106,7 @@ const hone_op hn_op_conv_pool = {
              HONE_OPTIONAL_ATTR("pool_dilations", HONE_ATTR_INTS),
              HONE_NEEDED_ATTR("pool_kernel_shape", HONE_ATTR_INTS), HONE_OPTIONAL_ATTR("pool_pads", HONE_ATTR_INTS),
              HONE_OPTIONAL_ATTR("pool_strides", HONE_ATTR_INTS)},
+    .traits = HONE_WINDOWS_APART,
     .infer = infer,
     .eval = eval,
     .eval_scratch = scratch,

@@ -265,6 +265,7 @@ const hone_op hn_op_inverted_residual = {
              HONE_OPTIONAL_ATTR("depthwise_dilations", HONE_ATTR_INTS),
              HONE_OPTIONAL_ATTR("depthwise_pads", HONE_ATTR_INTS),
              HONE_OPTIONAL_ATTR("depthwise_strides", HONE_ATTR_INTS)},
+    .traits = HONE_WINDOWS_APART,
     .infer = infer,
     .eval = eval,
     .eval_scratch = scratch,

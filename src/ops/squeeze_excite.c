@@ -126,6 +126,7 @@ const hone_op hn_op_squeeze_excite = {
            {"b_excite", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | WEIGHTS}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HN_LAYER_ACTIVATION("squeeze"), HN_LAYER_ACTIVATION("excite")},
+    .traits = HONE_WINDOWS_APART,
     .infer = infer,
     .eval = eval,
     .eval_scratch = scratch,

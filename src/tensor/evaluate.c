@@ -69,15 +69,16 @@ hone_status hn_evaluate(hone_eval *eval, const hone_window *window, hn_stop *sto
 /* Who shares an evaluation has no messages: whatever fails is evaluated again by the caller alone, who says why. */
 typedef struct shared_eval {
   const hone_eval *eval;
+  size_t scratch_step;
   const hone_window *windows; /* NULL: ranges of elements of output 0 */
   atomic_bool failed;
 } shared_eval;
 
 static void evaluate_part(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
   shared_eval *shared = arg;
   hone_eval eval = *shared->eval;
   eval.diagnostics = NULL;
+  if (shared->scratch_step) eval.scratch = (char *)eval.scratch + (size_t)worker * shared->scratch_step;
   if (!shared->windows) {
     const hone_window window = {.output = 0, .first = begin, .last = end};
     if (eval.op->eval(&eval, &window) != HONE_OK) atomic_store(&shared->failed, true);
@@ -88,17 +89,17 @@ static void evaluate_part(void *arg, int worker, int64_t begin, int64_t end) {
 }
 
 /* Windows are written by whole bytes, and nothing is shared but what is read. */
-static bool has_own_windows(const hone_eval *eval) {
-  if (!(eval->op->traits & (HONE_WINDOWED | HONE_ELEMENTWISE)) || eval->op->eval_scratch) return false;
+static bool has_own_windows(const hone_eval *eval, uint32_t traits, size_t scratch_step) {
+  if (!(eval->op->traits & traits) || (eval->op->eval_scratch && scratch_step == 0)) return false;
   for (int i = 0; i < eval->out_count; ++i)
     if (eval->out[i].data && hone_dtype_bits(eval->out[i].type.dtype) < 8) return false;
   return true;
 }
 
 /* False: some part failed. */
-static bool share(hone_eval *eval, const hone_window *windows, int64_t count, int64_t grain, const hn_pool *pool,
-                  hn_stop *stop) {
-  shared_eval shared = {.eval = eval, .windows = windows};
+static bool share(hone_eval *eval, size_t scratch_step, const hone_window *windows, int64_t count, int64_t grain,
+                  const hn_pool *pool, hn_stop *stop) {
+  shared_eval shared = {.eval = eval, .scratch_step = scratch_step, .windows = windows};
   hn_pool threads = *pool;
   eval->stop = threads.stop = stop;
   atomic_init(&shared.failed, false);
@@ -108,15 +109,17 @@ static bool share(hone_eval *eval, const hone_window *windows, int64_t count, in
 
 hone_status hn_evaluate_all(hone_eval *eval, const hn_pool *pool, hn_stop *stop) {
   enum { GRAIN = 4096 };
-  if (pool && has_own_windows(eval) && window_elements(eval) > 0 &&
-      share(eval, NULL, hn_elems(&eval->out[0].type.shape), GRAIN, pool, stop))
+  if (pool && has_own_windows(eval, HONE_WINDOWED | HONE_ELEMENTWISE, 0) && window_elements(eval) > 0 &&
+      share(eval, 0, NULL, hn_elems(&eval->out[0].type.shape), GRAIN, pool, stop))
     return stop ? hn_stop_check(stop, eval->diagnostics) : HONE_OK;
   return hn_evaluate(eval, NULL, stop);
 }
 
-hone_status hn_evaluate_windows(hone_eval *eval, const hone_window *windows, int count, const hn_pool *pool,
-                                hn_stop *stop) {
-  if (pool && count > 1 && has_own_windows(eval) && share(eval, windows, count, 1, pool, stop))
+hone_status hn_evaluate_windows(hone_eval *eval, size_t scratch_step, const hone_window *windows, int count,
+                                const hn_pool *pool, hn_stop *stop) {
+  const uint32_t traits = HONE_WINDOWED | HONE_ELEMENTWISE | HONE_WINDOWS_APART;
+  if (pool && count > 1 && has_own_windows(eval, traits, scratch_step) &&
+      share(eval, scratch_step, windows, count, 1, pool, stop))
     return stop ? hn_stop_check(stop, eval->diagnostics) : HONE_OK;
   for (int i = 0; i < count; ++i) HN_TRY(hn_evaluate(eval, &windows[i], stop));
   return HONE_OK;

@@ -17,10 +17,10 @@ double hn_evaluation_work(const hone_op *op, const hone_attrs *attrs, const hone
  * left out: ends with CANCELLED or LIMIT and a message. */
 hone_status hn_evaluate(hone_eval *eval, const hone_window *window, hn_stop *stop);
 /* Everything, and windows that do not overlap, by the threads of the pool (NULL: by the caller) where the op's windows
- * are independent. */
+ * are independent. scratch_step: thread t's scratch is so many bytes times t behind eval's; 0: there is one. */
 hone_status hn_evaluate_all(hone_eval *eval, const struct hn_pool *pool, hn_stop *stop);
-hone_status hn_evaluate_windows(hone_eval *eval, const hone_window *windows, int count, const struct hn_pool *pool,
-                                hn_stop *stop);
+hone_status hn_evaluate_windows(hone_eval *eval, size_t scratch_step, const hone_window *windows, int count,
+                                const struct hn_pool *pool, hn_stop *stop);
 
 /* Must a long eval return early? Asked every some thousand elements by what windows do not make short. */
 static inline bool hn_eval_stopped(const hone_eval *eval) { return hn_stop_now((hn_stop *)eval->stop); }

@@ -176,16 +176,28 @@ static hone_status make_inputs(hn_bench *bench, uint64_t seed) {
   return HONE_OK;
 }
 
-static hone_status evaluate_samples(hn_bench *bench, hone_eval *eval) {
+static hone_status evaluate_samples(hn_bench *bench, hone_eval *eval, size_t scratch_step) {
   hn_stop *stop = &bench->choices->context->stop;
   if (eval->op->traits & HONE_WHOLE) return hn_evaluate(eval, NULL, stop);
   const hn_pool *pool = hn_devices_pool(bench->choices->devices, bench->choices->device_count);
   for (int o = 0; o < eval->out_count; ++o) {
     const int64_t count = bench->want[o].data ? hn_elems(&bench->want[o].type.shape) : 0;
     hone_window windows[HN_SAMPLED_RUNS];
-    if (count) HN_TRY(hn_evaluate_windows(eval, windows, hn_sampled_windows(count, o, windows), pool, stop));
+    if (count)
+      HN_TRY(hn_evaluate_windows(eval, scratch_step, windows, hn_sampled_windows(count, o, windows), pool, stop));
   }
   return HONE_OK;
+}
+
+static size_t threads_of(const hn_bench *bench) {
+  return (size_t)hn_pool_threads(hn_devices_pool(bench->choices->devices, bench->choices->device_count));
+}
+
+/* From one thread's scratch to the next's, where each can have its own and the operator is ours; else 0. */
+static size_t scratch_of_a_thread(const hn_bench *bench, size_t scratch_bytes) {
+  const size_t most_bytes = (size_t)256 << 20, step = (scratch_bytes + 63) / 64 * 64;
+  if (hn_plugin_of_op(bench->choices->context, bench->choice->node->op)) return 0;
+  return step * threads_of(bench) <= most_bytes ? step : 0;
 }
 
 /* The sampled elements of the node's outputs by its operator's definition. */
@@ -195,13 +207,15 @@ static hone_status evaluate_node(hn_bench *bench, const hone_tensor *in, hone_te
   size_t scratch_bytes = 0;
   if (node->op->eval_scratch)
     scratch_bytes = node->op->eval_scratch(&node->attrs, choice->in, node->in_count, choice->out, node->out_count);
+  const size_t scratch_step = scratch_of_a_thread(bench, scratch_bytes);
   hone_eval eval = {.op = node->op,
                     .attrs = &node->attrs,
                     .in_count = node->in_count,
                     .out_count = node->out_count,
                     .in = in,
                     .out = out,
-                    .scratch = hn_arena_alloc(&bench->arena, scratch_bytes + 64, 64),
+                    .scratch =
+                        hn_arena_alloc(&bench->arena, scratch_bytes + 64 + scratch_step * (threads_of(bench) - 1), 64),
                     .diagnostics = &bench->choices->context->diag};
   if (!eval.scratch) return no_memory(bench);
   const hn_guarded guarded = {.context = bench->choices->context,
@@ -210,7 +224,7 @@ static hone_status evaluate_node(hn_bench *bench, const hone_tensor *in, hone_te
                               .kind = "eval of operator",
                               .name = node->op->name};
   if (guarded.plugin) hn_guards_set(&guarded, out, eval.scratch, scratch_bytes);
-  HN_TRY(evaluate_samples(bench, &eval));
+  HN_TRY(evaluate_samples(bench, &eval, scratch_step));
   return guarded.plugin ? hn_guards_check(&guarded, out, eval.scratch, scratch_bytes) : HONE_OK;
 }
 
