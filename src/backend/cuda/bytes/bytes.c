@@ -144,6 +144,7 @@ const char *hn_cuda_bytes_begin(const hone_query *query, const hn_cuda_byte_port
   HN_TRY_REASON(check_types(query, at, outputs));
   HN_TRY_REASON(check_w_zero(query, at, outputs));
   *p = (hn_cuda_tensor_plan){.groups = 1,
+                             .together = 1,
                              .type = query->in[0].type.dtype == HONE_I8 ? HN_CUDA_TENSOR_I8 : HN_CUDA_TENSOR_U8,
                              .residual = given(query, at->residual) ? at->residual : 0};
   hn_cuda_bytes *q = &p->args.bytes;

@@ -23,7 +23,7 @@ static int64_t depth_of(const hone_query *query) {
 static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
   hn_cuda_tensor_plan asked, *p = state ? state : &asked;
   const hn_cuda_conv_images images = {
-      X, W, RESIDUAL, query->in[X].type.dtype, 16, "the channels of a group are no multiple of 16"};
+      X, W, RESIDUAL, query->in[X].type.dtype, 16, "the channels of a group are no multiple of 16", 0};
   if (query->in_count <= Y_ZERO || query->in[W].type.shape.rank < 3) return "it has no weights";
   HN_TRY_REASON(hn_cuda_bytes_begin(query, &ports, query->in[W].type.shape.dim[0], depth_of(query),
                                     hn_cuda_bytes_conv_channel, p));

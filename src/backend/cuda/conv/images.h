@@ -11,6 +11,7 @@ typedef struct hn_cuda_conv_images {
   hone_dtype held;           /* what the images hold */
   int group_multiple;        /* of the channels of each of several groups */
   const char *group_refusal; /* the reason where they are no such multiple */
+  int most_together;         /* groups of few channels become one of at most so many; 0: they stay */
 } hn_cuda_conv_images;
 
 /* Extents, pitches, groups and the window into the plan, whose residual is known; the reason against it, or NULL. */

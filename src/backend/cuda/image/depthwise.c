@@ -19,8 +19,8 @@ static hn_cuda_builtin any_kernel(const hn_cuda_window *w, hone_dtype held) {
          : w->kernel_w == 5 ? HN_CUDA_depthwise_f32_5
                             : HN_CUDA_depthwise_f32;
 }
-/* By type, extent (3, 5), stride (1, 2) and pixels of a thread: 1, 2 in a row, and 4 in each of two rows. */
-static const hn_cuda_builtin kernels[2][2][2][3] = {
+/* By type, extent (3, 5, 7), stride (1, 2) and pixels of a thread: 1, 2 in a row, and 4 in each of two rows. */
+static const hn_cuda_builtin kernels[2][3][2][3] = {
     {
         {
             {HN_CUDA_depthwise_f16_3_1_1, HN_CUDA_depthwise_f16_3_1_2, HN_CUDA_depthwise_f16_3_1_8},
@@ -29,6 +29,10 @@ static const hn_cuda_builtin kernels[2][2][2][3] = {
         {
             {HN_CUDA_depthwise_f16_5_1_1, HN_CUDA_depthwise_f16_5_1_2, HN_CUDA_depthwise_f16_5_1_8},
             {HN_CUDA_depthwise_f16_5_2_1, HN_CUDA_depthwise_f16_5_2_2, HN_CUDA_BUILTIN_COUNT},
+        },
+        {
+            {HN_CUDA_depthwise_f16_7_1_1, HN_CUDA_depthwise_f16_7_1_2, HN_CUDA_depthwise_f16_7_1_8},
+            {HN_CUDA_BUILTIN_COUNT, HN_CUDA_BUILTIN_COUNT, HN_CUDA_BUILTIN_COUNT},
         },
     },
     {
@@ -39,6 +43,10 @@ static const hn_cuda_builtin kernels[2][2][2][3] = {
         {
             {HN_CUDA_depthwise_bf16_5_1_1, HN_CUDA_depthwise_bf16_5_1_2, HN_CUDA_BUILTIN_COUNT},
             {HN_CUDA_depthwise_bf16_5_2_1, HN_CUDA_BUILTIN_COUNT, HN_CUDA_BUILTIN_COUNT},
+        },
+        {
+            {HN_CUDA_depthwise_bf16_7_1_1, HN_CUDA_BUILTIN_COUNT, HN_CUDA_BUILTIN_COUNT},
+            {HN_CUDA_BUILTIN_COUNT, HN_CUDA_BUILTIN_COUNT, HN_CUDA_BUILTIN_COUNT},
         },
     },
 };
@@ -59,10 +67,10 @@ static const char *check(const hone_query *query) {
 
 /* The kernel that is made for these windows and as many pixels a thread, else none. */
 static hn_cuda_builtin own_kernel(const hn_cuda_window *w, hone_dtype held, int tile) {
-  const bool own = held != HONE_F32 && w->kernel_h == w->kernel_w && (w->kernel_h == 3 || w->kernel_h == 5) &&
-                   w->stride_h == w->stride_w && (w->stride_w == 1 || w->stride_w == 2) && w->dilation_h == 1 &&
-                   w->dilation_w == 1;
-  return own ? kernels[held == HONE_BF16][w->kernel_w == 5][w->stride_w - 1][tile] : HN_CUDA_BUILTIN_COUNT;
+  const bool own = held != HONE_F32 && w->kernel_h == w->kernel_w && w->kernel_h >= 3 && w->kernel_h <= 7 &&
+                   w->kernel_h % 2 == 1 && w->stride_h == w->stride_w && (w->stride_w == 1 || w->stride_w == 2) &&
+                   w->dilation_h == 1 && w->dilation_w == 1;
+  return own ? kernels[held == HONE_BF16][w->kernel_w / 2 - 1][w->stride_w - 1][tile] : HN_CUDA_BUILTIN_COUNT;
 }
 
 /* Two pixels where nothing is said: fewer or more are worth it for very small and for large batches. */

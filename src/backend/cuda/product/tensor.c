@@ -13,6 +13,7 @@ static hn_cuda_tensor_type type_of(hone_dtype compute) {
 const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p) {
   const hn_activation activation = hn_cuda_activation(query);
   *p = (hn_cuda_tensor_plan){.groups = 1,
+                             .together = 1,
                              .type = type_of(query->tactic->compute),
                              .residual = hn_cuda_given(query, RESIDUAL) ? RESIDUAL : 0,
                              .args = {.act = (int)activation,

@@ -26,7 +26,7 @@ typedef enum hn_cuda_tensor_way {
 typedef struct hn_cuda_tensor_plan {
   hn_cuda_tensor args; /* extents and geometry are the caller's, the rest is filled */
   hn_cuda_tensor_type type;
-  int groups;
+  int groups, together; /* each of so many of the convolution's, side by side */
   int residual;         /* its input; 0: there is none */
   int tap_pitch;        /* k from tap to tap */
   int folded, folded_c; /* taps of the window that are one, side by side; k from one to the next */

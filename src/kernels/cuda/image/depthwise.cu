@@ -123,6 +123,25 @@ __device__ __forceinline__ void add_early(float (&sum)[1][P][8], const T *x, con
   }
 }
 
+/* One row of pixels under windows that registers do not hold whole: AHEAD rows are on their way. */
+template <typename T, int K, int P>
+__device__ __forceinline__ void add_ahead(float (&sum)[1][P][8], const T *x, const T *packed, int top, int left,
+                                          const hn_cuda_image_window &a) {
+  enum { AHEAD = 3 };
+  uint4 in[AHEAD][P - 1 + K];
+  wait_for_previous();
+#pragma unroll
+  for (int i = 0; i < AHEAD; ++i) load_row(in[i], x, top + i, left, a.window, a.pitch);
+#pragma unroll
+  for (int i = 0; i < K; ++i) {
+    uint4 taps[K];
+    load_taps(taps, packed, i, a.pitch);
+    add_row<K, 1, P>(sum[0], in[i % AHEAD], taps, T());
+    if (i + AHEAD < K) load_row(in[i % AHEAD], x, top + i + AHEAD, left, a.window, a.pitch);
+  }
+  let_next_begin();
+}
+
 /* R rows of pixels, for large batches: what is loaded serves all of them, row by row. */
 template <typename T, int K, int S, int P, int R>
 __device__ __forceinline__ void add_rows(float (&sum)[R][P][8], const T *x, const T *packed, int top, int left,
@@ -158,7 +177,9 @@ __device__ __forceinline__ void depthwise(T *y, const T *x, const T *packed, con
     for (int k = 0; k < 8; ++k) sum[p / P][p % P][k] = sum[0][0][k];
   x += ((size_t)s.image * w.in_h * w.in_w) * a.pitch + s.channel;
   const int top = s.y * w.stride_h - w.pad_h, left = s.x * S - w.pad_w;
-  if constexpr (EARLY)
+  if constexpr (EARLY && K > 5)
+    add_ahead<T, K, P>(sum, x, packed + s.channel, top, left, a);
+  else if constexpr (EARLY)
     add_early<T, K, S, P>(sum, x, packed + s.channel, top, left, a);
   else
     add_rows<T, K, S, P, R>(sum, x, packed + s.channel, top, left, a);
@@ -241,6 +262,18 @@ KERNEL hn_depthwise_f16_5_2_2(f16 *y, const f16 *x, const f16 *packed, const f16
                               const __grid_constant__ hn_cuda_image_window a) {
   depthwise<f16, 5, 2, 2, 1>(y, x, packed, residual, a);
 }
+KERNEL hn_depthwise_f16_7_1_1(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 7, 1, 1, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_7_1_2(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 7, 1, 2, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_7_1_8(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 7, 1, 4, 2>(y, x, packed, residual, a);
+}
 KERNEL hn_depthwise_bf16_3_1_1(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
                                const __grid_constant__ hn_cuda_image_window a) {
   depthwise<bf16, 3, 1, 1, 1>(y, x, packed, residual, a);
@@ -272,6 +305,10 @@ KERNEL hn_depthwise_bf16_5_1_2(bf16 *y, const bf16 *x, const bf16 *packed, const
 KERNEL hn_depthwise_bf16_5_2_1(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
                                const __grid_constant__ hn_cuda_image_window a) {
   depthwise<bf16, 5, 2, 1, 1, false>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_bf16_7_1_1(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<bf16, 7, 1, 1, 1>(y, x, packed, residual, a);
 }
 
 KERNEL hn_depthwise_f16(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
