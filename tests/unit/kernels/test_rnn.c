@@ -2,6 +2,7 @@
 /* test_rnn.c - LSTM and GRU cells against their equations in double, with strides, peepholes and clipping; steps on
  * tiles, which no row has in plain C, against those on vectors. */
 #include "kernels/cpu/rnn/rnn.h"
+#include <hone/types.h>
 
 #include "kernel_test.h"
 
@@ -128,23 +129,41 @@ static void test_gru(void **state) {
   }
 }
 
+/* Two kernels of one step: what their weights are held in, and the units of their tiles. */
 typedef struct pair {
-  hn_rnn_step_fn *tiles, *vectors;
-  int gates;
+  hn_rnn_step_fn *step[2];
+  int gates, lanes[2];
+  hone_dtype held[2];
 } pair;
 
-/* The state is exact in bf16, so that both multiply the same. */
-static void check_tiles(uint64_t *seed, const pair *p, int64_t n, int64_t rows) {
-  enum { UNITS = 16, LANES = 4, STATES = 5, H = 0, C = 1, Z = 2, RESET = 3, Y = 4 };
+/* Weights of a kind, packed for tiles of so many units. */
+static guarded pack_weights(const guarded *r, const pair *p, int kind, int64_t n) {
+  const int64_t lanes = p->lanes[kind], floats_each = hn_rnn_packed_floats(n, p->gates, lanes);
+  guarded packed;
+  if (p->held[kind] == HONE_BF16) {
+    packed = guarded_new((size_t)hn_rnn_packed_pairs(n, p->gates, lanes) * 4);
+    hn_rnn_pack_bf16_c(floats(r), p->gates, n, lanes, (uint16_t *)(void *)packed.data);
+  } else if (p->held[kind] == HONE_F16) {
+    packed = guarded_new((size_t)floats_each * 2);
+    hn_rnn_pack_f16_c(floats(r), p->gates, n, lanes, (uint16_t *)(void *)packed.data);
+  } else {
+    packed = guarded_new((size_t)floats_each * 4);
+    hn_rnn_pack_f32_c(floats(r), p->gates, n, lanes, floats(&packed));
+  }
+  return packed;
+}
+
+/* The state is exact in bf16 and weights are in f16, so that both multiply the same. */
+static void check_pair(uint64_t *seed, const pair *p, int64_t n, int64_t rows) {
+  enum { STATES = 5, H = 0, C = 1, Z = 2, RESET = 3, Y = 4 };
   guarded r = random_floats(seed, p->gates * n * n, 0.3F), x = random_floats(seed, rows * 4 * n, 2.0F);
   guarded h_prev = random_floats(seed, rows * n, 1.0F), c_prev = random_floats(seed, rows * n, 1.0F), out[2];
   for (int64_t i = 0; i < rows * n; ++i) floats(&h_prev)[i] = roundf(floats(&h_prev)[i] * 64) / 64;
+  for (int64_t i = 0; i < p->gates * n * n; ++i) floats(&r)[i] = roundf(floats(&r)[i] * 1024) / 1024;
   for (int kind = 0; kind < 2; ++kind) {
-    const int64_t lanes = kind ? LANES : UNITS;
-    guarded packed = guarded_new((size_t)hn_rnn_packed_pairs(n, p->gates, lanes) * 4);
+    guarded packed = pack_weights(&r, p, kind, n);
     out[kind] = guarded_new((size_t)(STATES * rows * n) * sizeof(float));
     memset(out[kind].data, 0, out[kind].bytes);
-    hn_rnn_pack_bf16_c(floats(&r), p->gates, n, lanes, (uint16_t *)(void *)packed.data);
     float *to = floats(&out[kind]);
     const hn_rnn_step s = {.packed = packed.data,
                            .x = floats(&x),
@@ -162,7 +181,7 @@ static void check_tiles(uint64_t *seed, const pair *p, int64_t n, int64_t rows) 
                            .x_stride = 4 * n,
                            .y_stride = n,
                            .from_the_back = (int32_t)(n % 2)};
-    IN_PIECES(seed, hn_rnn_tiles(n, lanes), (kind ? p->vectors : p->tiles)(&s, begin, end))
+    IN_PIECES(seed, hn_rnn_tiles(n, p->lanes[kind]), p->step[kind](&s, begin, end))
     guarded_free(&packed);
   }
   for (int64_t i = 0; i < STATES * rows * n; ++i)
@@ -174,20 +193,33 @@ static void check_tiles(uint64_t *seed, const pair *p, int64_t n, int64_t rows) 
 static void test_tiles(void **state) {
   (void)state;
   uint64_t seed = 15;
-  static const pair pairs[] = {{hn_lstm_step_tiles_c, hn_lstm_step_bf16_c, 4},
-                               {hn_gru_step_tiles_c, hn_gru_step_bf16_c, 3},
-                               {hn_gru_gates_step_tiles_c, hn_gru_gates_step_bf16_c, 2},
-                               {hn_gru_output_step_tiles_c, hn_gru_output_step_bf16_c, 1},
-                               {hn_plain_step_tiles_c, hn_plain_step_bf16_c, 1}};
+  static const pair pairs[] = {
+      {{hn_lstm_step_tiles_c, hn_lstm_step_bf16_c}, 4, {16, 4}, {HONE_BF16, HONE_BF16}},
+      {{hn_gru_step_tiles_c, hn_gru_step_bf16_c}, 3, {16, 4}, {HONE_BF16, HONE_BF16}},
+      {{hn_gru_gates_step_tiles_c, hn_gru_gates_step_bf16_c}, 2, {16, 4}, {HONE_BF16, HONE_BF16}},
+      {{hn_gru_output_step_tiles_c, hn_gru_output_step_bf16_c}, 1, {16, 4}, {HONE_BF16, HONE_BF16}},
+      {{hn_plain_step_tiles_c, hn_plain_step_bf16_c}, 1, {16, 4}, {HONE_BF16, HONE_BF16}}};
   for (size_t i = 0; i < COUNT(pairs); ++i) {
-    for (int64_t n = 1; n < 70; n += 6) check_tiles(&seed, &pairs[i], n, 1 + n % 4 * 6);
-    check_tiles(&seed, &pairs[i], 160, 2);
+    for (int64_t n = 1; n < 70; n += 6) check_pair(&seed, &pairs[i], n, 1 + n % 4 * 6);
+    check_pair(&seed, &pairs[i], 160, 2);
   }
-  check_tiles(&seed, &pairs[4], 1063, 1); /* its state is rounded in two parts */
+  check_pair(&seed, &pairs[4], 1063, 1); /* its state is rounded in two parts */
+}
+
+static void test_halves(void **state) {
+  (void)state;
+  uint64_t seed = 16;
+  static const pair pairs[] = {{{hn_lstm_step_f16_c, hn_lstm_step_f32_c}, 4, {4, 4}, {HONE_F16}},
+                               {{hn_gru_step_f16_c, hn_gru_step_f32_c}, 3, {4, 4}, {HONE_F16}},
+                               {{hn_gru_gates_step_f16_c, hn_gru_gates_step_f32_c}, 2, {4, 4}, {HONE_F16}},
+                               {{hn_gru_output_step_f16_c, hn_gru_output_step_f32_c}, 1, {4, 4}, {HONE_F16}},
+                               {{hn_plain_step_f16_c, hn_plain_step_f32_c}, 1, {4, 4}, {HONE_F16}}};
+  for (size_t i = 0; i < COUNT(pairs); ++i)
+    for (int64_t n = 1; n < 90; n += 5) check_pair(&seed, &pairs[i], n, 1 + n % 4 * 3);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_lstm), cmocka_unit_test(test_gru),
-                                     cmocka_unit_test(test_tiles)};
+                                     cmocka_unit_test(test_tiles), cmocka_unit_test(test_halves)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,9 +89,12 @@ static int64_t state_gates(const hn_cpu_rnn *r) { return r->gates - (r->waits ? 
 
 static int64_t packed_state_floats(const hn_cpu_rnn *r, int64_t gates) {
   const hn_cpu_rnn_cell *cell = r->cell;
-  return hn_cpu_whole_lines(cell->holds_bf16 ? hn_rnn_packed_pairs(r->hidden, gates, cell->lanes)
-                            : cell->lanes    ? hn_rnn_packed_floats(r->hidden, gates, cell->lanes)
-                                          : hn_gemm_f32_packed_floats(r->hidden, gates * r->hidden, cell->gemm->panel));
+  if (cell->lanes == 0)
+    return hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, gates * r->hidden, cell->gemm->panel));
+  const int64_t floats = hn_rnn_packed_floats(r->hidden, gates, cell->lanes);
+  return hn_cpu_whole_lines(cell->held == HONE_BF16  ? hn_rnn_packed_pairs(r->hidden, gates, cell->lanes)
+                            : cell->held == HONE_F16 ? floats / 2
+                                                     : floats);
 }
 
 static void lay_out(hn_cpu_rnn *r) {
@@ -137,8 +140,10 @@ const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *r) {
 static void pack_state(const hn_cpu_rnn *r, const float *from, int64_t gates, float *to) {
   const int64_t h = r->hidden, n = gates * h;
   const int panel = r->cell->gemm->panel;
-  if (r->cell->holds_bf16)
+  if (r->cell->held == HONE_BF16)
     hn_rnn_pack_bf16_c(from, gates, h, r->cell->lanes, (uint16_t *)to);
+  else if (r->cell->held == HONE_F16)
+    hn_rnn_pack_f16_c(from, gates, h, r->cell->lanes, (uint16_t *)to);
   else if (r->cell->lanes)
     hn_rnn_pack_f32_c(from, gates, h, r->cell->lanes, to);
   else

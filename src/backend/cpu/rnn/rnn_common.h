@@ -30,8 +30,9 @@ struct hn_cpu_rnn_cell {
   int lanes;
   hn_rnn_step_fn *whole, *before_reset, *after_reset;
   const hn_cpu_rnn_cell *few; /* NULL, or whose kernels do a step of one or two rows, over the same packed weights */
-  /* The state's weights are held in bf16; and the inputs' product is one of bf16, too, where it has a kernel. */
-  bool holds_bf16;
+  /* What the state's weights are held in, bf16 or f16 (NONE: f32); the inputs' product is one of bf16, too, where it
+   * has a kernel. */
+  hone_dtype held;
   const hn_cpu_half_kernel *tiles;
 };
 

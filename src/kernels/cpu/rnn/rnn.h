@@ -97,6 +97,9 @@ HN_RNN_STEPS(bf16_avx512_bf16);
 HN_RNN_STEPS(bf16_avx512);
 HN_RNN_STEPS(bf16_avx2);
 HN_RNN_STEPS(bf16_c);
+HN_RNN_STEPS(f16_avx512);
+HN_RNN_STEPS(f16_avx2);
+HN_RNN_STEPS(f16_c);
 HN_RNN_STEPS(tiles_amx_bf16);
 HN_RNN_STEPS(tiles_c);
 
@@ -106,6 +109,7 @@ static inline int64_t hn_rnn_packed_floats(int64_t hidden, int64_t gates, int64_
 }
 /* r: gates * hidden rows of hidden; `to` gets tiles of `lanes` units, zeros where a tile has fewer. */
 void hn_rnn_pack_f32_c(const float *r, int64_t gates, int64_t hidden, int64_t lanes, float *to);
+void hn_rnn_pack_f16_c(const float *r, int64_t gates, int64_t hidden, int64_t lanes, uint16_t *to); /* in f16 */
 /* In bf16, [k / 2][gate][unit][k % 2], zeros behind an odd `hidden`. */
 static inline int64_t hn_rnn_packed_pairs(int64_t hidden, int64_t gates, int64_t lanes) {
   return hn_rnn_tiles(hidden, lanes) * lanes * gates * ((hidden + 1) / 2);

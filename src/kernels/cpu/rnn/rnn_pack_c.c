@@ -14,6 +14,14 @@ void hn_rnn_pack_f32_c(const float *r, int64_t gates, int64_t hidden, int64_t la
         }
 }
 
+void hn_rnn_pack_f16_c(const float *r, int64_t gates, int64_t hidden, int64_t lanes, uint16_t *to) {
+  const int64_t tiles = hn_rnn_tiles(hidden, lanes);
+  for (int64_t i = 0; i < tiles * hidden * gates * lanes; ++i) {
+    const int64_t unit = i % lanes + i / (lanes * gates * hidden) * lanes, gate = i / lanes % gates;
+    *to++ = unit < hidden ? f16_from_f32(r[(gate * hidden + unit) * hidden + i / (lanes * gates) % hidden]) : 0;
+  }
+}
+
 void hn_rnn_pack_bf16_c(const float *r, int64_t gates, int64_t hidden, int64_t lanes, uint16_t *to) {
   const int64_t tiles = hn_rnn_tiles(hidden, lanes), pairs = (hidden + 1) / 2;
   for (int64_t i = 0; i < tiles * pairs * gates * lanes * 2; ++i) {

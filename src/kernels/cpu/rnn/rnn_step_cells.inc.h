@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rnn_step_cells.inc.h - the cells of a recurrent layer's step, on one vector of hidden units whose products with the
- * state are there. Where HN_RNN_IS_ROUNDED is defined, weights are rounded to bf16, and sigmoid and tanh are good to
- * 2e-7 of 1 instead of to the last bits of a float. */
+ * state are there. Where HN_RNN_IS_ROUNDED is defined, weights are rounded to bf16 or f16, and sigmoid and tanh are
+ * good to 2e-7 of 1 instead of to the last bits of a float. */
 #ifndef HN_KERNELS_CPU_RNN_RNN_STEP_CELLS_INC_H
 #define HN_KERNELS_CPU_RNN_RNN_STEP_CELLS_INC_H
 

@@ -2,19 +2,25 @@
 /* rnn_steps.c - the steps' body. A row alone sums even and odd k apart, because its few sums in one
  * chain each would wait for the FMA's latency; several rows share every weight that is loaded.
  * What is held in another type here are the weights: a step reads all of them and each once, so that its time is their
- * bytes'. Of bf16 a line holds two k of a gate's units beside each other; vectors of floats take them apart with one
- * instruction each, while AVX512_BF16 multiplies the pairs with pairs of the state that it rounds. */
+ * bytes'. Halves become floats as they are loaded, 16 bits of a line at a time. Of bf16 a line holds two k of a gate's
+ * units beside each other; vectors of floats take them apart with one instruction each, while AVX512_BF16 multiplies
+ * the pairs with pairs of the state that it rounds. */
 /* isa: c avx2 avx512 avx512_bf16 */
-/* held: f32 bf16 */
+/* held: f32 bf16 f16 */
 #include "kernels/cpu/held.inc.h"
 #if !HN_HELD_IS_REAL
 #define HN_RNN_IS_ROUNDED
 #endif
 #include "kernels/cpu/rnn/rnn_step_cells.inc.h"
 
-#if !HN_HELD_IS_REAL || !defined(__AVX512BF16__) /* in f32 that is AVX-512 again */
+#if defined(HN_HELD_BF16) || !defined(__AVX512BF16__) /* in f32 and f16 that is AVX-512 again */
 
 enum { MOST_ROWS = HN_LANES == 16 ? 4 : 2, MOST_GATES = 4, MOST_SUMS = 16, CHAINS_ALONE = 8 };
+#if defined(HN_HELD_BF16)
+enum { IN_PAIRS = 1 };
+#else
+enum { IN_PAIRS = 0 };
+#endif
 
 /* The chains of each sum become one. */
 HN_INLINE void join(const vf *acc, const int count, const int apart, vf *sums) {
@@ -26,9 +32,9 @@ HN_INLINE void join(const vf *acc, const int count, const int apart, vf *sums) {
   }
 }
 
-#if HN_HELD_IS_REAL
+#if !defined(HN_HELD_BF16)
 /* sums[row * gates + gate] = a[row] times the tile's weights; `apart` chains a sum. Counts are constants. */
-HN_INLINE void dot(const float *w, const float *a, int64_t n, const int rows, const int gates, const int apart,
+HN_INLINE void dot(const held *w, const float *a, int64_t n, const int rows, const int gates, const int apart,
                    vf *sums) {
   vf acc[MOST_SUMS];
   HN_UNROLL
@@ -39,7 +45,7 @@ HN_INLINE void dot(const float *w, const float *a, int64_t n, const int rows, co
     for (int u = 0; u < apart; ++u) {
       HN_UNROLL
       for (int gate = 0; gate < gates; ++gate) {
-        const vf weight = v_load(w + (u * gates + gate) * HN_LANES);
+        const vf weight = h_load(w + (u * gates + gate) * HN_LANES);
         HN_UNROLL
         for (int row = 0; row < rows; ++row) acc[(u * rows + row) * gates + gate] += v_set(a[row * n + k + u]) * weight;
       }
@@ -48,7 +54,7 @@ HN_INLINE void dot(const float *w, const float *a, int64_t n, const int rows, co
   for (; k < n; ++k, w += gates * HN_LANES) {
     HN_UNROLL
     for (int gate = 0; gate < gates; ++gate) {
-      const vf weight = v_load(w + gate * HN_LANES);
+      const vf weight = h_load(w + gate * HN_LANES);
       HN_UNROLL
       for (int row = 0; row < rows; ++row) acc[row * gates + gate] += v_set(a[row * n + k]) * weight;
     }
@@ -181,7 +187,7 @@ HN_INLINE void tile_rows(const hn_rnn_step *s, const held *w, unit_row *u, const
 HN_INLINE void run(const hn_rnn_step *s, int64_t begin, int64_t end, const int gates, void (*cell)(const unit_row *)) {
   for (int64_t i = begin; i < end; ++i) {
     const int64_t tile = s->from_the_back ? begin + end - 1 - i : i, at = tile * HN_LANES;
-    const int64_t depth = HN_HELD_IS_REAL ? s->hidden : (s->hidden + 1) / 2 * 2;
+    const int64_t depth = IN_PAIRS ? (s->hidden + 1) / 2 * 2 : s->hidden;
     const held *w = (const held *)s->packed + tile * HN_LANES * gates * depth;
     unit_row u = {.s = s, .at = at, .lanes = s->hidden - at < HN_LANES ? s->hidden - at : HN_LANES};
     while (u.row + MOST_ROWS <= s->rows) tile_rows(s, w, &u, MOST_ROWS, gates, cell);
