@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv_transpose_bf16.c - transposed convolution in bf16 with f32 sums, written as what each output pixel gathers.
+/* conv_transpose_half.c - transposed convolution in halves with f32 sums, written as what each output pixel gathers.
  *
  * Output pixels whose distance is a multiple of the strides hear from the same taps: each such phase is a convolution
  * with stride 1, whose rows are products of their own (kernels/cpu/gemm/product_half.h takes them for images), because
@@ -20,7 +20,7 @@ typedef struct axis {
 
 typedef struct phase {
   axis y, x;
-  int64_t weights_at, taps_at, y_at; /* bf16 elements; numbers in tap_at; elements of the output */
+  int64_t weights_at, taps_at, y_at; /* halves; numbers in tap_at; elements of the output */
   int64_t row_units;
   hn_product_half product; /* of one image: its images are the phase's rows; without pointers */
 } phase;
@@ -50,10 +50,13 @@ static axis axis_of(int64_t place, int64_t pad, int64_t kernel, int64_t stride, 
   return a;
 }
 
+static hone_dtype held_by(const hone_query *query) { return ((const hn_cpu_half_kernel *)query->tactic->kernel)->held; }
+
 static const char *read(const hone_query *query, hn_conv_f32 *c) {
+  const hone_dtype held = held_by(query);
   hone_fact in[3], out[1];
   HN_TRY_REASON(hn_cpu_check(query, 2, 3, 1));
-  const hone_query q = hn_cpu_as_f32(query, HONE_BF16, in, out);
+  const hone_query q = hn_cpu_as_f32(query, held, in, out);
   if (!hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN)) return "the weights are not f32";
   HN_TRY_REASON(hn_cpu_conv_transpose_read(&q, c));
   HN_TRY_REASON(hn_cpu_conv_constants(query));
@@ -63,12 +66,12 @@ static const char *read(const hone_query *query, hn_conv_f32 *c) {
   if (c->groups > 1 && (c->in_channels / c->groups % TILE || c->out_channels / c->groups % TILE))
     return "a group's channels do not fill blocks of 32";
   const hone_type *x = &query->in[0].type;
-  const bool is_held = x->dtype == HONE_BF16 && x->format == HONE_NCHW32C;
+  const bool is_held = x->dtype == held && x->format == HONE_NCHW32C;
   const bool is_f32 = x->dtype == HONE_F32 && (x->format == HONE_NCHW16C || x->format == HONE_NCHW8C);
   return is_held || is_f32 ? NULL : "the input has another format";
 }
 
-/* Fills the phases' axes; returns the bf16 elements of all weights. */
+/* Fills the phases' axes; returns the halves of all weights. */
 static int64_t find_phases(const hn_conv_f32 *c, state *s) {
   int64_t weights = 0, taps = 0;
   s->phases = 0;
@@ -116,12 +119,12 @@ static const char *plan_gather(const hn_conv_f32 *c, const hone_type *x, state *
                         .pad_top = top,
                         .pad_left = left,
                         .lanes = hn_format_block(x->format),
-                        .x_is_half = x->dtype == HONE_BF16};
+                        .x_is_half = x->dtype != HONE_F32};
   /* Rows of 32 pixels or of one half tile are read without what lies behind them. */
   const bool is_padded = top + bottom + left + right > 0, fits = c->in_width >= TILE || c->in_width == TILE / 2;
   bool is_whole = true;
   for (int64_t i = 0; i < s->phases; ++i) is_whole &= s->phase[i].x.pixels == c->in_width;
-  s->gathers = is_padded || !fits || !is_whole || x->dtype != HONE_BF16;
+  s->gathers = is_padded || !fits || !is_whole || x->dtype == HONE_F32;
   const int64_t blocks = hn_gather_half_blocks(g);
   const double elements = (double)g->images * (double)blocks * (double)g->rows * (double)g->row_pixels * TILE;
   if (elements > size_limit) return "the padded images are too large";
@@ -182,7 +185,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   state asked, *s = memory ? memory : &asked;
   *s = (state){.kernel = query->tactic->kernel, .batch = c.batch};
   const int64_t weights = find_phases(&c, s) / 2;
-  hn_product_half output = {0};
+  hn_product_half output = {.f16_terms = hn_cpu_half_terms(query->params)};
   if (y->format == HONE_PLAIN || !hn_cpu_half_output(s->kernel, y, &output)) return "the output has another format";
   HN_TRY_REASON(plan_gather(&c, &query->in[0].type, s, needs));
   const hn_cpu_conv_layout packed = hn_cpu_conv_lay_out(query, &c, TILE, weights);
@@ -215,7 +218,7 @@ static hone_status pack(const hone_query *query, void *to) {
   if (read(query, &c)) return HONE_INTERNAL;
   const int64_t in_group = c.in_channels / c.groups, outs = c.out_channels / c.groups;
   const int64_t taps = c.kernel_height * c.kernel_width;
-  state s = {0};
+  state s = {.kernel = query->tactic->kernel};
   const int64_t floats = find_phases(&c, &s) / 2;
   uint16_t *at = to;
   for (int64_t i = 0; i < s.phases; ++i) {
@@ -233,7 +236,7 @@ static hone_status pack(const hone_query *query, void *to) {
                                             .out = taps,
                                             .in = outs * taps,
                                             .step = p->x.step};
-      hn_product_bf16_pack_c(&some, at);
+      s.kernel->pack(&some, at);
       at += hn_product_half_packed(1, TILE, in_group, p->x.count);
     }
   }
@@ -300,7 +303,11 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return HONE_OK;
 }
 
-const hone_tactic hn_tactics_cpu_conv_transpose_bf16[] = {
+static int variants(const hone_query *query, hone_params *out, int room) {
+  return hn_cpu_half_variants(query->tactic->kernel, out, room);
+}
+
+const hone_tactic hn_tactics_cpu_conv_transpose_half[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.amx_bf16", .version = 2, .op = "conv_transpose",
      .isa = HONE_ISA_AMX_BF16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4, .compute = HONE_BF16,
@@ -316,6 +323,13 @@ const hone_tactic hn_tactics_cpu_conv_transpose_bf16[] = {
                   {HONE_BF16_NCHW32C, HONE_NCHW16C},
                   {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_avx512},
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.f16.avx512_fp16", .version = 1, .op = "conv_transpose",
+     .isa = HONE_ISA_AVX512_FP16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4, .compute = HONE_F16,
+     .storages = {{HONE_F16_NCHW32C, HONE_F16_NCHW32C},
+                  {HONE_NCHW16C, HONE_F16_NCHW32C},
+                  {HONE_F16_NCHW32C, HONE_NCHW16C},
+                  {HONE_NCHW16C, HONE_NCHW16C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch, .kernel = &hn_cpu_f16_avx512},
 #endif
     {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.c", .version = 2, .op = "conv_transpose", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4, .compute = HONE_BF16,
@@ -324,4 +338,8 @@ const hone_tactic hn_tactics_cpu_conv_transpose_bf16[] = {
                   {HONE_BF16_NCHW32C, HONE_NCHW16C},
                   {HONE_NCHW16C, HONE_NCHW8C}},
      .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_c},
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.f16.c", .version = 1, .op = "conv_transpose", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4, .compute = HONE_F16,
+     .storages = {{HONE_F16_NCHW32C, HONE_F16_NCHW32C}, {HONE_NCHW16C, HONE_NCHW8C}}, .plan = plan,
+     .variants = variants, .pack = pack, .launch = launch, .kernel = &hn_cpu_f16_c},
     {0}};
