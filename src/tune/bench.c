@@ -193,10 +193,12 @@ static size_t threads_of(const hn_bench *bench) {
   return (size_t)hn_pool_threads(hn_devices_pool(bench->choices->devices, bench->choices->device_count));
 }
 
-/* From one thread's scratch to the next's, where each can have its own and the operator is ours; else 0. */
+/* From one thread's scratch to the next's, where windows may have their own and the operator is ours; else 0. */
 static size_t scratch_of_a_thread(const hn_bench *bench, size_t scratch_bytes) {
-  const size_t most_bytes = (size_t)256 << 20, step = (scratch_bytes + 63) / 64 * 64;
-  if (hn_plugin_of_op(bench->choices->context, bench->choice->node->op)) return 0;
+  const uint32_t independent = HONE_WINDOWED | HONE_ELEMENTWISE | HONE_WINDOWS_APART;
+  const size_t most_bytes = (size_t)512 << 20, step = (scratch_bytes + 63) / 64 * 64;
+  const hone_op *op = bench->choice->node->op;
+  if (!(op->traits & independent) || hn_plugin_of_op(bench->choices->context, op)) return 0;
   return step * threads_of(bench) <= most_bytes ? step : 0;
 }
 
