@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache.c - the timing cache: lines of `key<TAB>median low high runs<TAB>checksum` in a text file. The key holds all
  * that decides a time: device, versions, threads, tactic, parameters, operator, attributes, types, formats, constness.
- * The checksum is of the line before it.
+ * The checksum is of the line before it. Contests in the network are lines, too (tune/in_network.c).
  *
  * Saving reads the file again under a lock and replaces it by its lines and the new ones, so that builds side by side
  * lose nothing. A build is not stopped by a bad file: damaged lines are dropped and counted; a file that is no timing

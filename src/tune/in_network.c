@@ -3,7 +3,10 @@
  * takes alone: caches hold what the layer before it wrote, and launches of a device overlap. So the runners-up of the
  * layers where the time goes take the winner's place one by one, the whole network is timed with and without them in
  * turns, and what makes it faster stays. Two plans of the same choices differ, too, by where their memory lies: that is
- * measured first, less is no gain, and what is one must be there again with new plans of both. */
+ * measured first, less is no gain, and what is one must be there again with new plans of both.
+ * The timing cache keeps what came of a contest, as a time in shares of the network's: the same rival among the same
+ * choices is not timed again. */
+#include "base/hash.h"
 #include "tune/tuning.h"
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +17,7 @@ static const double least_share = 0.02; /* of the network's time: what is less c
 static const double least_gain = 0.002; /* of the network's time */
 static const double hopeless = 0.02;    /* behind by so much after the least rounds */
 static const double least_wins = 0.75;  /* of the rounds */
+static const double whole = 1e6;        /* what the timing cache calls the network's time */
 
 /* Identical layers that the same candidate runs. */
 typedef struct group {
@@ -28,9 +32,11 @@ typedef struct contests {
   const hn_judge *judge;
   group *groups; /* where the most time goes first */
   int count;
-  int *group_of; /* [choice]: its group's number; -1: it is in none */
-  void *plan;    /* of what is chosen now */
-  double noise;
+  int *group_of;     /* [choice]: its group's number; -1: it is in none */
+  const char **keys; /* [choice]: for the timing cache; NULL: it runs nothing */
+  void *plan;        /* of what is chosen now; NULL: not made yet, or not of use any more */
+  bool closed;       /* no plan can be made */
+  double noise;      /* below 0: not measured yet */
   int kept;
 } contests;
 
@@ -128,10 +134,16 @@ static hone_status prove(contests *c, const group *g, bool *out_usable) {
   return HONE_OK;
 }
 
+static void leave(contests *c) {
+  if (c->plan) c->judge->leave(c->judge->user, c->plan);
+  c->plan = NULL;
+}
+
+/* plan: of the choices with the rival; NULL: there is none yet. */
 static void keep(contests *c, group *g, int rival, void *plan) {
   for (int i = 0; i < c->choices->count; ++i)
     if (c->group_of[i] == g->number) c->choices->items[i].why = "fastest in the network";
-  c->judge->leave(c->judge->user, c->plan);
+  leave(c);
   c->plan = plan;
   g->chosen = rival;
   ++c->kept;
@@ -178,6 +190,44 @@ static void tell(const contests *c, const group *g, int rival, double gain, bool
   hn_text_deinit(&text);
 }
 
+/* ---- what the timing cache knows ---- */
+
+static hone_status list_keys(contests *c) {
+  hn_choices *choices = c->choices;
+  c->keys = HN_NEW(&choices->arena, const char *, choices->count + 1);
+  if (!c->keys) return HN_FAIL_MEMORY(&choices->context->diag);
+  for (int i = 0; i < choices->count; ++i) {
+    if (!hn_choice_runs(&choices->items[i])) continue;
+    c->keys[i] = hn_choice_key(choices, &choices->items[i]);
+    if (!c->keys[i]) return HN_FAIL_MEMORY(&choices->context->diag);
+  }
+  return HONE_OK;
+}
+
+/* The rival in the network as it is chosen now. NULL: no memory. */
+static const char *contest_key(const contests *c, const group *g, int rival) {
+  hn_choices *choices = c->choices;
+  uint64_t hash = (uint64_t)g->members;
+  for (int i = 0; i < choices->count; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    if (!c->keys[i] || choice->chosen < 0) continue;
+    const char *key = hn_timing_cache_key(choices, c->keys[i], &choice->candidates[choice->chosen]);
+    if (!key) return NULL;
+    hash = hn_hash_join(hash, hn_hash_text(key));
+  }
+  const char *own = hn_timing_cache_key(choices, c->keys[g->first], &choices->items[g->first].candidates[rival]);
+  return own ? hn_arena_printf(&choices->arena, "%s in the network %016llx", own, (unsigned long long)hash) : NULL;
+}
+
+static hone_status remember(const contests *c, const char *key, bool kept, double gain) {
+  const double share = kept ? 1 - gain : fmax(1, 1 - gain);
+  const hn_candidate timed = {
+      .time_ns = share * whole, .time_low_ns = share * whole, .time_high_ns = share * whole, .runs = LEAST_ROUNDS};
+  return hn_timing_cache_put(c->choices->tuning->cache, key, &timed) == HONE_OK
+             ? HONE_OK
+             : HN_FAIL_MEMORY(&c->choices->context->diag);
+}
+
 /* One plan may lie better in memory than another: a gain is the rival's where it is there against a new plan of what is
  * chosen, and with a new one of the rival's. */
 static hone_status confirm(contests *c, const group *g, int rival, void *other, double *gain) {
@@ -201,29 +251,10 @@ static hone_status confirm(contests *c, const group *g, int rival, void *other, 
   return status;
 }
 
-static hone_status contest(contests *c, group *g, int rival) {
-  bool usable;
-  void *other = NULL;
-  double gain = 0;
-  const double least = fmax(least_gain, c->noise);
-  put(c, g, rival);
-  hone_status status = prove(c, g, &usable);
-  if (status == HONE_OK && usable) status = c->judge->enter(c->judge->user, c->choices, &other);
-  if (status == HONE_OK && other) status = race(c, other, &gain);
-  if (status == HONE_OK && gain > least) status = confirm(c, g, rival, other, &gain);
-  const bool kept = status == HONE_OK && gain > least;
-  if (status == HONE_OK && other) tell(c, g, rival, gain, kept);
-  put(c, g, kept ? rival : g->chosen);
-  if (kept)
-    keep(c, g, rival, other);
-  else if (other)
-    c->judge->leave(c->judge->user, other);
-  return status;
-}
-
 /* What two plans of the same choices differ by. */
 static hone_status measure_noise(contests *c) {
   void *same;
+  c->noise = 0;
   HN_TRY(c->judge->enter(c->judge->user, c->choices, &same));
   if (!same) return HONE_OK;
   const hone_status status = race(c, same, &c->noise);
@@ -232,11 +263,55 @@ static hone_status measure_noise(contests *c) {
   return status;
 }
 
+/* The plan of what is chosen now, and the noise; a network that cannot be timed has no contests. */
+static hone_status make_ready(contests *c) {
+  if (!c->plan && !c->closed) HN_TRY(c->judge->enter(c->judge->user, c->choices, &c->plan));
+  c->closed = !c->plan;
+  return c->closed || c->noise >= 0 ? HONE_OK : measure_noise(c);
+}
+
+/* The rival is in its place, and goes if it does not stay. */
+static hone_status time_rival(contests *c, group *g, int rival, const char *key) {
+  void *other = NULL;
+  double gain = 0;
+  const double least = fmax(least_gain, c->noise);
+  hone_status status = c->judge->enter(c->judge->user, c->choices, &other);
+  if (status == HONE_OK && other) status = race(c, other, &gain);
+  if (status == HONE_OK && gain > least) status = confirm(c, g, rival, other, &gain);
+  const bool kept = status == HONE_OK && gain > least;
+  if (status == HONE_OK && other) tell(c, g, rival, gain, kept);
+  put(c, g, kept ? rival : g->chosen);
+  if (status == HONE_OK && other && !hn_tuning_stopped(c->choices->tuning)) status = remember(c, key, kept, gain);
+  if (kept)
+    keep(c, g, rival, other);
+  else if (other)
+    c->judge->leave(c->judge->user, other);
+  return status;
+}
+
+static hone_status contest(contests *c, group *g, int rival) {
+  bool usable;
+  hn_candidate known;
+  const char *key = contest_key(c, g, rival);
+  if (!key) return HN_FAIL_MEMORY(&c->choices->context->diag);
+  const bool is_known = hn_timing_cache_get(c->choices->tuning->cache, key, &known);
+  if (is_known && known.time_ns >= whole) return HONE_OK;
+  if (!is_known) HN_TRY(make_ready(c));
+  if (c->closed) return HONE_OK;
+  put(c, g, rival);
+  const hone_status status = prove(c, g, &usable);
+  if (status == HONE_OK && usable && !is_known) return time_rival(c, g, rival, key);
+  const bool kept = status == HONE_OK && usable;
+  if (kept) tell(c, g, rival, 1 - known.time_ns / whole, true);
+  put(c, g, kept ? rival : g->chosen);
+  if (kept) keep(c, g, rival, NULL);
+  return status;
+}
+
 static hone_status contest_all(contests *c) {
   const hone_build_options *options = c->choices->options;
   const double total_ns = c->choices->total_ns;
   int rivals[MOST_RIVALS];
-  HN_TRY(measure_noise(c));
   for (int k = 0; k < c->count && c->groups[k].ns >= least_share * total_ns; ++k) {
     group *g = &c->groups[k];
     if (options->progress)
@@ -277,16 +352,15 @@ hone_status hn_tune_in_network(hn_choices *choices, const hn_judge *judge) {
   const bool few = options->timing_runs > 0 && options->timing_runs < LEAST_ROUNDS; /* quick is what was asked for */
   if (!judge || !judge->enter || tuning->level->rivals == 0 || few || options->timing_cache_only || tuning->unproved)
     return HONE_OK;
-  contests c = {.choices = choices, .judge = judge};
+  contests c = {.choices = choices, .judge = judge, .noise = -1};
   HN_TRY(list_groups(&c));
   if (c.count < 2 || hn_tuning_stopped(tuning)) return HONE_OK; /* one layer alone is the network */
   former *before = HN_NEW(&choices->arena, former, choices->count + 1);
   if (!before) return HN_FAIL_MEMORY(&choices->context->diag);
   for (int i = 0; i < choices->count; ++i) before[i] = (former){choices->items[i].chosen, choices->items[i].why};
-  HN_TRY(judge->enter(judge->user, choices, &c.plan));
-  if (!c.plan) return HONE_OK;
+  HN_TRY(list_keys(&c));
   hone_status status = contest_all(&c);
-  judge->leave(judge->user, c.plan);
+  leave(&c);
   if (status == HONE_OK && c.kept > 0 && choices->output_errors) status = judge_again(&c, before);
   return status;
 }

@@ -2,6 +2,7 @@
 /* test_in_network.c - rivals timed in the network, whose times are what the test says: by the tactics that were chosen
  * when the plan was made. */
 #include "fake_device.h"
+#include <unistd.h>
 
 #define RELUS_AND_EXP                                                                                                  \
   "graph \"g\" opset 17 { in %x: f32[1,64,32,32] %y = relu(%x) @\"r\" %z = exp(%y) @\"e\" %w = relu(%z) @\"s\" out "   \
@@ -107,6 +108,27 @@ static void test_kept(void **state) {
   for (size_t i = 0; i < HN_COUNT(rows); ++i) expect(&rows[i]);
 }
 
+/* The timing cache keeps what came of the contests: another build makes no plan, and chooses the same. */
+static void test_cached(void **state) {
+  (void)state;
+  static const char path[] = "test_in_network.cache";
+  static const double relus_ns[2][3] = {{100e3, 95e3, 90e3}, {100e3, 105e3, 110e3}};
+  for (int lost = 0; lost < 2; ++lost) {
+    const hone_build_options options = {.struct_size = sizeof options, .level = 5, .timing_cache_path = path};
+    unlink(path);
+    for (int build = 0; build < 2; ++build) {
+      tuning_case t;
+      judge_case j = {.ns = {relus_ns[lost][0], relus_ns[lost][1], relus_ns[lost][2]}};
+      case_begin(&t, RELUS_AND_EXP);
+      assert_int_equal(tune(&t, &j, &options), HONE_OK);
+      assert_string_equal(chosen_of(&t, "r")->tactic->name, lost ? "fake.relu.a" : "fake.relu.b");
+      assert_int_equal(j.entered > 0, build == 0);
+      case_end(&t);
+    }
+  }
+  unlink(path);
+}
+
 /* A rival over its bound is not run, whatever it would win. */
 static void test_inexact(void **state) {
   (void)state;
@@ -143,6 +165,6 @@ static void test_ends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept), cmocka_unit_test(test_inexact),
-                                     cmocka_unit_test(test_ends)};
+                                     cmocka_unit_test(test_cached), cmocka_unit_test(test_ends)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
