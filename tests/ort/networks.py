@@ -18,6 +18,9 @@ import onnxruntime
 import provider
 from provider import Session, cpu, distance, drawn, recorded
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import peer_bytes  # noqa: E402
+
 TOOL = os.environ.get("HONE_BIN", str(provider.BUILD / "hone"))
 BOUND = 1e-4
 HALF_BOUND = 2e-3  # outputs in f16 have eleven bits
@@ -75,7 +78,8 @@ def try_one(name, path, make, options):
     seconds = time.perf_counter() - begin
     try:
         peer = cpu(str(path), options.threads)
-        want = peer.run(None, feeds)
+        if not (peer_bytes.SATURATES and "u8s8" in name):  # then what was recorded is compared
+            want = peer.run(None, feeds)
     except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
         peer = None  # 1.23 has no ConvInteger of i8: what was recorded is compared
     row = {"name": name, "claimed": session.claimed, "nodes": session.nodes, "error": distance(got, want)}
