@@ -117,8 +117,7 @@ hone_status hn_evaluate_all(hone_eval *eval, const hn_pool *pool, hn_stop *stop)
 
 hone_status hn_evaluate_windows(hone_eval *eval, size_t scratch_step, const hone_window *windows, int count,
                                 const hn_pool *pool, hn_stop *stop) {
-  const uint32_t traits = HONE_WINDOWED | HONE_ELEMENTWISE | HONE_WINDOWS_APART;
-  if (pool && count > 1 && has_own_windows(eval, traits, scratch_step) &&
+  if (pool && count > 1 && has_own_windows(eval, HN_WINDOWS_INDEPENDENT, scratch_step) &&
       share(eval, scratch_step, windows, count, 1, pool, stop))
     return stop ? hn_stop_check(stop, eval->diagnostics) : HONE_OK;
   for (int i = 0; i < count; ++i) HN_TRY(hn_evaluate(eval, &windows[i], stop));

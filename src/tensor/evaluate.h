@@ -16,6 +16,8 @@ double hn_evaluation_work(const hone_op *op, const hone_attrs *attrs, const hone
 /* Evaluates a window (NULL: everything) in parts of some milliseconds. When the stop (NULL: none) says so, the rest is
  * left out: ends with CANCELLED or LIMIT and a message. */
 hone_status hn_evaluate(hone_eval *eval, const hone_window *window, hn_stop *stop);
+/* Traits of operators whose windows several threads may evaluate at a time, each with scratch of its own. */
+enum { HN_WINDOWS_INDEPENDENT = HONE_WINDOWED | HONE_ELEMENTWISE | HONE_WINDOWS_APART };
 /* Everything, and windows that do not overlap, by the threads of the pool (NULL: by the caller) where the op's windows
  * are independent. scratch_step: thread t's scratch is so many bytes times t behind eval's; 0: there is one. */
 hone_status hn_evaluate_all(hone_eval *eval, const struct hn_pool *pool, hn_stop *stop);

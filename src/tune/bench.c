@@ -195,10 +195,9 @@ static size_t threads_of(const hn_bench *bench) {
 
 /* From one thread's scratch to the next's, where windows may have their own and the operator is ours; else 0. */
 static size_t scratch_of_a_thread(const hn_bench *bench, size_t scratch_bytes) {
-  const uint32_t independent = HONE_WINDOWED | HONE_ELEMENTWISE | HONE_WINDOWS_APART;
   const size_t most_bytes = (size_t)512 << 20, step = (scratch_bytes + 63) / 64 * 64;
   const hone_op *op = bench->choice->node->op;
-  if (!(op->traits & independent) || hn_plugin_of_op(bench->choices->context, op)) return 0;
+  if (!(op->traits & HN_WINDOWS_INDEPENDENT) || hn_plugin_of_op(bench->choices->context, op)) return 0;
   return step * threads_of(bench) <= most_bytes ? step : 0;
 }
 
